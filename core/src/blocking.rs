@@ -1,0 +1,108 @@
+//! The blocking driver: the loop over anything with `embedded_io`'s `Read` and `Write`.
+
+use crate::client::{Client, Step};
+use crate::error::Error;
+use crate::operation::Operation;
+use crate::protocol::Protocol;
+use crate::time::Clock;
+use core::fmt;
+use core::ops::ControlFlow;
+use embedded_io::ErrorKind;
+
+/// Why a run ended without a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure<E> {
+    /// The engine's or the server's doing.
+    Engine(Error),
+    /// The transport's doing.
+    Transport(E),
+    /// The caller broke off while looking at an item.
+    Stopped,
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Engine(error) => error.fmt(f),
+            Failure::Transport(error) => error.fmt(f),
+            Failure::Stopped => f.write_str("stopped by the caller"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> core::error::Error for Failure<E> {}
+
+/// Runs an operation to its end and shows each item to `each`.
+///
+/// A transport that gives up waiting (`TimedOut` or `Interrupted`) is asked again until the client's deadline has
+/// passed, so a read time-out is a tick of the clock and no failure. With [`Timeless`](crate::Timeless) a
+/// `TimedOut` of the transport ends the run.
+pub fn run_each<P, O, T, C>(
+    client: &mut Client<'_, P>,
+    io: &mut T,
+    clock: &C,
+    op: &mut O,
+    mut each: impl FnMut(O::Item<'_>) -> ControlFlow<()>,
+) -> Result<O::Output, Failure<T::Error>>
+where
+    P: Protocol,
+    O: Operation<P>,
+    T: embedded_io::Read + embedded_io::Write,
+    C: Clock,
+{
+    loop {
+        client.tell(clock.now());
+        match client.step(op) {
+            Step::Transmit(bytes) => {
+                let sent = match io.write(bytes) {
+                    Ok(0) => return Err(Failure::Engine(Error::Closed)),
+                    outcome => retry(outcome, clock)?,
+                };
+                client.transmitted(sent.unwrap_or(0));
+            }
+            Step::Receive(window) => {
+                if let Some(len) = retry(io.read(window), clock)? {
+                    client.received(op, len);
+                }
+            }
+            Step::Item(item) => {
+                if each(item).is_break() {
+                    return Err(Failure::Stopped);
+                }
+            }
+            Step::Done(result) => return result.map_err(Failure::Engine),
+        }
+    }
+}
+
+/// Runs an operation that lends no items, or whose items are of no interest.
+pub fn run<P, O, T, C>(
+    client: &mut Client<'_, P>,
+    io: &mut T,
+    clock: &C,
+    op: &mut O,
+) -> Result<O::Output, Failure<T::Error>>
+where
+    P: Protocol,
+    O: Operation<P>,
+    T: embedded_io::Read + embedded_io::Write,
+    C: Clock,
+{
+    run_each(client, io, clock, op, |_| ControlFlow::Continue(()))
+}
+
+/// `None` if the transport is to be asked again.
+fn retry<E: embedded_io::Error, C: Clock>(
+    outcome: Result<usize, E>,
+    clock: &C,
+) -> Result<Option<usize>, Failure<E>> {
+    match outcome {
+        Ok(len) => Ok(Some(len)),
+        Err(error) => match error.kind() {
+            ErrorKind::Interrupted => Ok(None),
+            ErrorKind::TimedOut if clock.runs() => Ok(None),
+            ErrorKind::TimedOut => Err(Failure::Engine(Error::TimedOut)),
+            _ => Err(Failure::Transport(error)),
+        },
+    }
+}

@@ -1,0 +1,467 @@
+//! The only state machine: three calls, and the time as the caller tells it.
+
+use crate::compound::Cost;
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::frame::{Frame, Place};
+use crate::inflight::{Inflight, Landed, Slot, Ticket};
+use crate::limits;
+use crate::operation::{Job, Operation};
+use crate::outgoing::Outgoing;
+use crate::protocol::{Answer, Head, Progress, Protocol, Reply};
+use crate::storage::Storage;
+use crate::time::Millis;
+
+/// What the caller does next.
+#[derive(Debug)]
+pub enum Step<'a, I, O> {
+    /// Send some of these bytes (never empty) and say how many with [`Client::transmitted`].
+    Transmit(&'a [u8]),
+    /// Receive into this window (never empty) and say how many bytes came with [`Client::received`].
+    Receive(&'a mut [u8]),
+    /// Look at this item, which is lent until the next step.
+    Item(I),
+    /// The operation has ended. Its next step, if one is made, gives the same again.
+    Done(Result<O, Error>),
+}
+
+enum Turn {
+    Transmit,
+    Receive,
+    Item,
+    Done,
+}
+
+/// A connection to a server, over memory that the caller lends.
+///
+/// One operation at a time: the one that made its first step last. To step an older one again is `Invalid`.
+#[derive(Debug)]
+pub struct Client<'s, P: Protocol> {
+    out: Outgoing<'s>,
+    rx: &'s mut [u8],
+    /// `rx[..filled]` holds the heads of the frame.
+    filled: usize,
+    frame: Frame,
+    /// What was wrong with a part of the frame; told at its end, where a failed check of the whole frame has precedence.
+    poison: Option<Error>,
+    notice: Option<(usize, usize)>,
+    empty_frames: u32,
+    ticket: Ticket,
+    now: Millis,
+    timeout_ms: u32,
+    deadline: Millis,
+    progress: u32,
+    /// An item is lent: the caller may look at it for as long as it likes.
+    lends: bool,
+    failed: Option<Error>,
+    protocol: P,
+}
+
+impl<'s, P: Protocol> Client<'s, P> {
+    /// Takes the lent memory into use. `Budget` if it is less than [`Protocol::need`].
+    pub fn new(storage: Storage<'s>, protocol: P) -> Result<Self, Error> {
+        let need = protocol.need();
+        if let Some((what, need, have)) = need.exceeds(&storage.budget()) {
+            return Err(Error::Budget { what, need, have });
+        }
+        Ok(Client {
+            out: Outgoing {
+                tx: storage.tx,
+                sent: 0,
+                encoded: 0,
+                inflight: Inflight::new(storage.slots),
+                counters: Counters::default(),
+                reply_len_max: storage.rx.len().saturating_sub(limits::SCRATCH_LEN),
+            },
+            rx: storage.rx,
+            filled: 0,
+            frame: Frame::new(),
+            poison: None,
+            notice: None,
+            empty_frames: 0,
+            ticket: Ticket::NOBODY,
+            now: Millis(0),
+            timeout_ms: limits::TIMEOUT_MS,
+            deadline: Millis(0),
+            progress: 0,
+            lends: false,
+            failed: None,
+            protocol,
+        })
+    }
+
+    /// How long the server may make no progress while something is awaited.
+    pub fn set_timeout_ms(&mut self, timeout_ms: u32) {
+        self.timeout_ms = timeout_ms;
+        self.renew();
+    }
+
+    /// What the connection has cost so far.
+    pub fn counters(&self) -> &Counters {
+        &self.out.counters
+    }
+
+    /// The protocol's own state.
+    pub fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// Why the connection is of no more use, if so.
+    pub fn failed(&self) -> Option<Error> {
+        self.failed
+    }
+
+    /// Tells the time. Once the deadline has passed the next step is `Done(Err(TimedOut))`.
+    pub fn tell(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+        if self.deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.fail(Error::TimedOut);
+        }
+    }
+
+    /// When the server will have been silent for too long; `None` while nothing is awaited from it.
+    pub fn deadline(&self) -> Option<Millis> {
+        let waits = !self.out.unsent().is_empty() || self.out.inflight.awaited() > 0;
+        (waits && !self.lends && self.failed.is_none()).then_some(self.deadline)
+    }
+
+    /// What is to be done next for `op`. With nothing to do it is `Done`.
+    pub fn step<'a, O: Operation<P>>(&'a mut self, op: &'a mut O) -> Step<'a, O::Item<'a>, O::Output> {
+        match self.turn(op.job()) {
+            Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
+            Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
+            Ok(Turn::Item) => Step::Item(op.item(self.rx)),
+            Ok(Turn::Done) => Step::Done(op.output()),
+            Err(error) => Step::Done(Err(error)),
+        }
+    }
+
+    /// `len` bytes of what the last step gave to transmit were handed to the transport. 0 is allowed.
+    pub fn transmitted(&mut self, len: usize) {
+        if self.out.transmitted(len) > 0 {
+            self.renew();
+        }
+    }
+
+    /// `len` bytes came into the window of the last step, which was made for the same `op`. 0 says that the
+    /// peer has closed the connection. What is wrong with them is told by the next step.
+    pub fn received<O: Operation<P>>(&mut self, op: &mut O, len: usize) {
+        let job = op.job();
+        if self.failed.is_some() {
+            return;
+        }
+        let outcome = if len == 0 {
+            Err(Error::Closed)
+        } else if *job.ticket() != self.ticket || len > self.window(job).len() {
+            Err(Error::Invalid("more was received than the last step gave a window for"))
+        } else {
+            self.out.counters.bytes_received += len as u64;
+            self.arrived(job, len)
+        };
+        if let Err(error) = outcome {
+            self.fail(error);
+            for slot in self.out.inflight.of(self.ticket) {
+                job.wipe(slot.extent);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.failed.get_or_insert(error);
+    }
+
+    fn renew(&mut self) {
+        self.progress = 0;
+        self.deadline = self.now.after(self.timeout_ms);
+    }
+
+    fn turn(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.adopt(job)?;
+        if core::mem::take(&mut self.lends) {
+            self.renew();
+        }
+        if !self.out.unsent().is_empty() {
+            return Ok(Turn::Transmit);
+        }
+        if self.frame.begun() {
+            return Ok(Turn::Receive);
+        }
+        let turn = self.settle(job);
+        if let Err(error) = turn {
+            if error.is_fatal() {
+                self.fail(error);
+            }
+        }
+        turn
+    }
+
+    /// Gives a new operation its ticket; everything older is forgotten with it.
+    fn adopt(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
+        let ticket = job.ticket();
+        if *ticket == Ticket::NOBODY {
+            self.ticket = Ticket(self.ticket.0.checked_add(1).ok_or(Error::Invalid("no tickets are left"))?);
+            *ticket = self.ticket;
+            self.out.inflight.forget_all_but(self.ticket);
+        }
+        if *ticket == self.ticket { Ok(()) } else { Err(Error::Invalid("another operation was begun since")) }
+    }
+
+    /// Between two frames: dispatches what has landed, encodes what can be sent, lends what is ready.
+    fn settle(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
+        job.release();
+        loop {
+            self.dispatch(job)?;
+            let progress = self.poll(job)?;
+            if !self.out.unsent().is_empty() {
+                return Ok(Turn::Transmit);
+            }
+            if job.prepare(&self.protocol, self.rx)? {
+                self.lends = true;
+                return Ok(Turn::Item);
+            }
+            // Each turn takes at least one landed reply.
+            let inflight = &self.out.inflight;
+            if inflight.first_landed().is_some() {
+                continue;
+            }
+            if progress == Progress::Complete && !inflight.awaits(self.ticket) {
+                return Ok(Turn::Done);
+            }
+            if inflight.awaited() > 0 {
+                return Ok(Turn::Receive);
+            }
+            return Err(Error::Misbehaved("the server allows no request and owes no reply"));
+        }
+    }
+
+    fn poll(&mut self, job: &mut dyn Job<P>) -> Result<Progress, Error> {
+        loop {
+            // Each `Sent` takes a slot or room in `tx`.
+            match job.poll(&mut self.protocol, &mut self.out.outbox(self.ticket))? {
+                Progress::Sent => {}
+                progress => return Ok(progress),
+            }
+        }
+    }
+
+    /// Shows the replies of the verified frame to those who await them, in order.
+    fn dispatch(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
+        if let Some((start, len)) = self.notice.take() {
+            let message = crate::wire::slice(self.rx, start, len, "message")?;
+            self.protocol.notice(message, &mut self.out.outbox(Ticket::NOBODY))?;
+        }
+        while !job.holds_replies() {
+            let Some((index, landed)) = self.out.inflight.first_landed() else { break };
+            self.dispatch_one(job, index, landed)?;
+        }
+        Ok(())
+    }
+
+    fn dispatch_one(&mut self, job: &mut dyn Job<P>, index: usize, landed: Landed) -> Result<(), Error> {
+        let Some(slot) = self.out.inflight.get(index) else { return Ok(()) };
+        let mine = slot.ticket == self.ticket;
+        // Free before the protocol looks at it, so that what the reply makes necessary finds a slot.
+        self.out.inflight.remove(index);
+        let message = crate::wire::slice(self.rx, landed.start, landed.len, "message")?;
+        let stage = if mine { Some(job.stage()) } else { None };
+        let answer = self.protocol.answer(Reply { slot, message }, stage, &mut self.out.outbox(slot.ticket));
+        if matches!(answer, Ok(Answer::Interim)) {
+            return self.interim(slot);
+        }
+        let counters = &mut self.out.counters;
+        counters.responses += 1;
+        counters.file_bytes += u64::from(landed.data);
+        counters.round_trips = counters.round_trips.max(slot.trip);
+        self.renew();
+        let outcome = match answer {
+            Ok(answer) if mine => job.answer(&slot, landed, answer)?,
+            Err(error) if error.is_fatal() => return Err(error),
+            Err(error) if mine => {
+                job.refused(&slot, error);
+                None
+            }
+            _ => None,
+        };
+        if let Some(rest) = outcome {
+            // Fits: this very slot was freed, and only a dropped operation's handle could have taken it.
+            if !self.out.inflight.insert_again(self.ticket, rest) {
+                return Err(Error::Budget { what: "slots", need: 2, have: self.out.inflight.len() });
+            }
+        }
+        Ok(())
+    }
+
+    fn interim(&mut self, slot: Slot) -> Result<(), Error> {
+        let slot = slot.still_awaiting();
+        if slot.interims > limits::INTERIM_MAX {
+            return Err(Error::Misbehaved("the server says for ever that a reply is still to come"));
+        }
+        self.out.inflight.insert(slot);
+        self.renew();
+        Ok(())
+    }
+
+    /// Where the next bytes go.
+    fn window<'a>(&'a mut self, job: &'a mut dyn Job<P>) -> &'a mut [u8] {
+        let frame_left = self.frame.left as usize;
+        match self.frame.place {
+            Place::Mark { have } => self.frame.mark.get_mut(have..).unwrap_or(&mut []),
+            Place::Head { start, have, want } => {
+                let missing = want.saturating_sub(have).min(frame_left);
+                let at = start.saturating_add(have);
+                self.rx.get_mut(at..at.saturating_add(missing)).unwrap_or(&mut [])
+            }
+            Place::Data { slot, at, left } => match self.out.inflight.get(slot) {
+                Some(slot) if slot.ticket == self.ticket => first(job.window(slot.extent, at), left),
+                _ => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left),
+            },
+            Place::Skip { left } => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left),
+        }
+    }
+
+    /// `len` bytes have come into the window.
+    fn arrived(&mut self, job: &mut dyn Job<P>, len: usize) -> Result<(), Error> {
+        if let Place::Mark { have } = self.frame.place {
+            return self.mark_arrives(have.saturating_add(len));
+        }
+        // Borrowed apart from `window` so that the protocol can see the bytes.
+        let bytes = match self.frame.place {
+            Place::Head { start, have, .. } => self.rx.get_mut(start.saturating_add(have)..),
+            Place::Data { slot, at, .. } => match self.out.inflight.get(slot) {
+                Some(slot) if slot.ticket == self.ticket => Some(job.window(slot.extent, at)),
+                _ => self.rx.get_mut(self.filled..),
+            },
+            _ => self.rx.get_mut(self.filled..),
+        };
+        let bytes = bytes.and_then(|bytes| bytes.get_mut(..len)).unwrap_or(&mut []);
+        self.protocol.absorb(bytes);
+        // A window is never longer than what is left of the frame.
+        let len = len as u32;
+        self.frame.left = self.frame.left.saturating_sub(len);
+        match &mut self.frame.place {
+            Place::Head { have, want, .. } => {
+                *have = have.saturating_add(len as usize);
+                if have < want && self.frame.left > 0 { Ok(()) } else { self.head_arrives() }
+            }
+            _ => {
+                if let Place::Data { .. } = self.frame.place {
+                    self.data_arrives(len);
+                }
+                if self.frame.body_arrives(len) { self.part_ends() } else { Ok(()) }
+            }
+        }
+    }
+
+    fn mark_arrives(&mut self, have: usize) -> Result<(), Error> {
+        self.frame.place = Place::Mark { have };
+        if have < self.frame.mark.len() {
+            return Ok(());
+        }
+        let len = self.protocol.mark(self.frame.mark)?;
+        self.frame = Frame::of(len);
+        self.filled = 0;
+        if len == 0 {
+            self.empty_frames += 1;
+            let endless = self.empty_frames > limits::EMPTY_FRAMES_MAX;
+            return if endless { Err(Error::Misbehaved("nothing but empty frames")) } else { Ok(()) };
+        }
+        self.empty_frames = 0;
+        if len > limits::FRAME_LEN_MAX {
+            return Err(Error::Malformed("length of a frame"));
+        }
+        self.begin_head()
+    }
+
+    /// The next bytes are a head, behind the heads that are kept.
+    fn begin_head(&mut self) -> Result<(), Error> {
+        self.frame.parts += 1;
+        if self.frame.parts > limits::FRAME_PARTS_MAX {
+            return Err(Error::Misbehaved("too many messages in one frame"));
+        }
+        self.want_head(self.filled, 0, self.protocol.head_len())
+    }
+
+    fn want_head(&mut self, start: usize, have: usize, want: usize) -> Result<(), Error> {
+        let need = start.saturating_add(want).saturating_add(limits::SCRATCH_LEN);
+        if need > self.rx.len() {
+            return Err(Error::Budget { what: "rx", need, have: self.rx.len() });
+        }
+        self.frame.place = Place::Head { start, have, want };
+        Ok(())
+    }
+
+    fn head_arrives(&mut self) -> Result<(), Error> {
+        let outcome = self.judge_head();
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // The rest of the frame is thrown away, and its end tells whether it was the server that sent it.
+                self.poison.get_or_insert(error);
+                self.frame.place = Place::Skip { left: self.frame.left };
+                if self.frame.left == 0 { self.frame_ends() } else { Ok(()) }
+            }
+        }
+    }
+
+    fn judge_head(&mut self) -> Result<(), Error> {
+        let Place::Head { start, have, want } = self.frame.place else { return Ok(()) };
+        let bytes = crate::wire::slice(self.rx, start, have, "head")?;
+        if have < want {
+            return Err(Error::Malformed("a message ends before its head does"));
+        }
+        let head = self.protocol.head(bytes, self.frame.left, &self.out.inflight)?;
+        match head {
+            Head::Need(want) if want > have => return self.want_head(start, have, want),
+            Head::Need(_) => return Err(Error::Malformed("head")),
+            Head::Forget => return self.begin_head(),
+            Head::Message { .. } | Head::Data { .. } => {}
+        }
+        self.filled = start.saturating_add(have);
+        let ended =
+            self.frame.head_ends(head).ok_or(Error::Malformed("a message is longer than its frame"))?;
+        let (slot, data) = match head {
+            Head::Message { slot, .. } => (slot, 0),
+            Head::Data { slot, len, .. } => (Some(slot), len),
+            Head::Need(_) | Head::Forget => (None, 0),
+        };
+        match slot {
+            // Landed, and not yet believed: only the end of the frame lets it be dispatched.
+            Some(slot) => self.out.inflight.land(slot, Landed { start, len: have, data }),
+            None => self.notice = Some((start, have)),
+        }
+        if ended { self.part_ends() } else { Ok(()) }
+    }
+
+    fn data_arrives(&mut self, len: u32) {
+        self.progress = self.progress.saturating_add(len);
+        if self.progress >= limits::PROGRESS_LEN {
+            self.renew();
+        }
+    }
+
+    fn part_ends(&mut self) -> Result<(), Error> {
+        if self.poison.is_none() {
+            self.protocol.part_end()?;
+        }
+        if self.frame.left > 0 { self.begin_head() } else { self.frame_ends() }
+    }
+
+    fn frame_ends(&mut self) -> Result<(), Error> {
+        self.frame = Frame::new();
+        self.protocol.frame_end()?;
+        self.poison.map_or(Ok(()), Err)
+    }
+
+    /// What was lent, as budgets.
+    pub fn lent(&self) -> Cost {
+        Cost { tx: self.out.tx.len(), slots: self.out.inflight.len(), reply: self.rx.len(), allowance: 0 }
+    }
+}
+
+fn first(bytes: &mut [u8], len: u32) -> &mut [u8] {
+    let len = bytes.len().min(len as usize);
+    bytes.get_mut(..len).unwrap_or(&mut [])
+}

@@ -1,0 +1,52 @@
+#![no_std]
+#![forbid(unsafe_code)]
+#![doc = "A no_std, allocation-free read engine for file servers. See `ARCHITECTURE.md` for the house."]
+// Peer bytes must not panic: what could is an error here, and every exception gives its reason.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable
+    )
+)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod attributes;
+pub mod blocking;
+pub mod client;
+pub mod compound;
+pub mod counters;
+pub mod error;
+mod frame;
+pub mod inflight;
+pub mod limits;
+pub mod operation;
+mod outgoing;
+pub mod page;
+pub mod plan;
+pub mod protocol;
+pub mod segment;
+#[cfg(feature = "smb")]
+pub mod smb;
+pub mod storage;
+pub mod time;
+pub mod wire;
+
+pub use attributes::{Attributes, Entry, Kind, Name, Space, Time};
+pub use client::{Client, Step};
+pub use counters::Counters;
+pub use error::{Error, Reason, Refusal};
+pub use operation::call::{Close, Connect, Open, Stat, Statfs};
+pub use operation::list::List;
+pub use operation::read::{Filled, Read};
+pub use operation::stream::Stream;
+pub use outgoing::Outbox;
+pub use page::{Buffer, PageList, Pages, Sink};
+pub use protocol::{File, Protocol};
+pub use storage::{Storage, StorageArray};
+pub use time::{Clock, Millis, Timeless};

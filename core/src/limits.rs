@@ -1,0 +1,32 @@
+//! Every constant limit of the engine, each with its why.
+
+/// The smallest page. Less than a disk sector serves nobody and costs a window per sector.
+pub const PAGE_LEN_MIN: usize = 512;
+
+/// Where a request is made smaller only to have more of them in flight: below this, the fixed cost of
+/// a request (about 200 bytes and two system calls) is no longer small beside its data.
+pub const REQUEST_LEN_MIN: u32 = 64 * 1024;
+
+/// A frame may announce this many bytes and no more: 16 MiB less one is what the 24-bit length of
+/// direct TCP can say, and no reply that we ask for is longer.
+pub const FRAME_LEN_MAX: u32 = 0x00FF_FFFF;
+
+/// Parts (heads with or without data) in one frame. A chain has as many replies as we sent requests, and
+/// never more than this many.
+pub const FRAME_PARTS_MAX: u32 = 64;
+
+/// Frames without content (keepalives) in a row. A server that sends only these makes no progress.
+pub const EMPTY_FRAMES_MAX: u32 = 64;
+
+/// "I am still at it" answers to one request before the server is said to have broken its word.
+pub const INTERIM_MAX: u8 = 16;
+
+/// So many bytes of a frame count as progress and renew the deadline. A line of 33 bytes a second still
+/// passes with the default time-out.
+pub const PROGRESS_LEN: u32 = 1024;
+
+/// How long the server may stay silent unless the caller says otherwise.
+pub const TIMEOUT_MS: u32 = 30_000;
+
+/// The free end of `rx` that is kept for bytes nobody wants: gaps, padding, data of abandoned reads.
+pub const SCRATCH_LEN: usize = 64;

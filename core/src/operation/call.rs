@@ -1,0 +1,114 @@
+//! Operations that ask one thing and get one answer.
+
+use super::{Job, Operation};
+use crate::attributes::{Attributes, Space};
+use crate::error::Error;
+use crate::inflight::{Landed, Slot, Ticket};
+use crate::outgoing::Outbox;
+use crate::protocol::{Answer, Ask, File, Progress, Protocol};
+use crate::segment::Extent;
+
+/// The common part: one ask, and the first answer or refusal that counts.
+#[derive(Debug)]
+struct Call<'p, P: Protocol> {
+    ask: Ask<'p, P::Handle>,
+    ticket: Ticket,
+    stage: P::Stage,
+    result: Result<Answer<P::Handle>, Error>,
+}
+
+impl<'p, P: Protocol> Call<'p, P> {
+    fn new(ask: Ask<'p, P::Handle>) -> Self {
+        Call { ask, ticket: Ticket::NOBODY, stage: P::Stage::default(), result: Ok(Answer::Nothing) }
+    }
+}
+
+impl<P: Protocol> Job<P> for Call<'_, P> {
+    fn ticket(&mut self) -> &mut Ticket {
+        &mut self.ticket
+    }
+
+    fn stage(&mut self) -> &mut P::Stage {
+        &mut self.stage
+    }
+
+    fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        protocol.ask(self.ask, &mut self.stage, out)
+    }
+
+    fn answer(&mut self, _: &Slot, _: Landed, answer: Answer<P::Handle>) -> Result<Option<Extent>, Error> {
+        if !matches!(answer, Answer::Nothing) && self.result.is_ok() {
+            self.result = Ok(answer);
+        }
+        Ok(None)
+    }
+
+    fn refused(&mut self, _: &Slot, error: Error) {
+        // The first refusal is the cause; those of its followers in a chain only repeat it.
+        if self.result.is_ok() {
+            self.result = Err(error);
+        }
+    }
+}
+
+macro_rules! operation {
+    ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) asks $ask:expr, gives $output:ty: $pattern:pat => $result:expr) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name<'p, P: Protocol>(Call<'p, P>);
+
+        impl<'p, P: Protocol> $name<'p, P> {
+            /// Nothing happens before its first step.
+            pub fn new($($arg: $type),*) -> Self {
+                $name(Call::new($ask))
+            }
+        }
+
+        impl<P: Protocol> Operation<P> for $name<'_, P> {
+            type Item<'i> = () where Self: 'i;
+            type Output = $output;
+
+            fn job(&mut self) -> &mut dyn Job<P> {
+                &mut self.0
+            }
+
+            fn item<'i>(&'i mut self, _: &'i [u8]) {}
+
+            fn output(&mut self) -> Result<Self::Output, Error> {
+                match self.0.result? {
+                    $pattern => Ok($result),
+                    #[allow(unreachable_patterns)]
+                    _ => Err(Error::Misbehaved("a reply brought another thing than was asked for")),
+                }
+            }
+        }
+    };
+}
+
+operation! {
+    /// Everything from the first message to a usable share. Once per connection, before any other operation; dropped
+    /// half-way it leaves the connection of no use.
+    Connect() asks Ask::Connect, gives (): _ => ()
+}
+
+operation! {
+    /// Opens a file for reading. The path is relative to the share, with `/` between names; a directory opens too and
+    /// can then only be closed.
+    Open(path: &'p str) asks Ask::Open { path }, gives File<P::Handle>: Answer::Opened(file) => file
+}
+
+operation! {
+    /// The attributes of a file or directory; the empty path is the root of the share.
+    Stat(path: &'p str) asks Ask::Stat { path }, gives Attributes: Answer::Attributes(attributes) => attributes
+}
+
+operation! {
+    /// The space of the file system that a path is on.
+    Statfs(path: &'p str) asks Ask::Statfs { path }, gives Space: Answer::Space(space) => space
+}
+
+operation! {
+    /// Gives a handle back. `Done` as soon as the request is sent: nobody waits for the reply, and a refusal has no
+    /// consequence.
+    Close(file: &File<P::Handle>) asks Ask::Close { handle: file.handle }, gives (): _ => ()
+}

@@ -1,0 +1,44 @@
+//! Reads a file from front to back through a ring of pages.
+
+use super::filling::Filling;
+use super::{Job, Operation};
+use crate::error::Error;
+use crate::page::Sink;
+use crate::protocol::{File, Protocol};
+
+/// Lends the bytes of a file in order, as runs of whole verified pages (the last run ends where the file ends). A run is
+/// lent until the next step; then its pages are filled anew, so a long file needs no more pages than are in flight.
+///
+/// At the end of the file it is `Done` with the offset where that was. An empty range is `Done` at once; an empty sink is
+/// `Invalid` unless nothing is to be read. Dropping it early is allowed at any point.
+pub struct Stream<'p, P: Protocol>(Filling<'p, P>);
+
+impl<'p, P: Protocol> Stream<'p, P> {
+    /// From `offset` to the end that the file had when it was opened. Nothing happens before its first step.
+    pub fn new(file: &File<P::Handle>, offset: u64, pages: &'p mut dyn Sink) -> Self {
+        let mut filling = Filling::new(file, offset, u64::MAX, pages);
+        filling.streams = true;
+        Stream(filling)
+    }
+}
+
+impl<P: Protocol> Operation<P> for Stream<'_, P> {
+    type Item<'i>
+        = &'i [u8]
+    where
+        Self: 'i;
+    type Output = u64;
+
+    fn job(&mut self) -> &mut dyn Job<P> {
+        &mut self.0
+    }
+
+    fn item<'i>(&'i mut self, _: &'i [u8]) -> &'i [u8] {
+        let len = self.0.lent;
+        self.0.front_run(len)
+    }
+
+    fn output(&mut self) -> Result<u64, Error> {
+        self.0.result().map(|()| self.0.end)
+    }
+}

@@ -1,0 +1,106 @@
+//! The sending side: frames that are not sent yet, and the requests in them.
+
+use crate::compound::Cost;
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::inflight::{Inflight, Slot, Ticket};
+use crate::wire::Writer;
+
+/// `sent..encoded` of `tx` is not transmitted yet.
+#[derive(Debug)]
+pub(crate) struct Outgoing<'s> {
+    pub tx: &'s mut [u8],
+    pub sent: usize,
+    pub encoded: usize,
+    pub inflight: Inflight<'s>,
+    pub counters: Counters,
+    /// The most bytes that the heads of the replies of one frame may take.
+    pub reply_len_max: usize,
+}
+
+impl<'s> Outgoing<'s> {
+    pub fn unsent(&self) -> &[u8] {
+        self.tx.get(self.sent..self.encoded).unwrap_or(&[])
+    }
+
+    pub fn outbox(&mut self, ticket: Ticket) -> Outbox<'_, 's> {
+        Outbox { outgoing: self, ticket }
+    }
+
+    /// `len` bytes were sent. Returns how many of them there were to send.
+    pub fn transmitted(&mut self, len: usize) -> usize {
+        let len = len.min(self.unsent().len());
+        self.sent += len;
+        self.counters.bytes_sent += len as u64;
+        if self.sent == self.encoded {
+            (self.sent, self.encoded) = (0, 0);
+        }
+        len
+    }
+}
+
+/// Where requests are written: the free end of `tx`, and the free slots.
+///
+/// Requests are encoded only into an empty `tx`, several frames back to back.
+#[derive(Debug)]
+pub struct Outbox<'c, 's> {
+    outgoing: &'c mut Outgoing<'s>,
+    ticket: Ticket,
+}
+
+impl<'s> Outbox<'_, 's> {
+    /// What can be sent now; the protocol adds its own allowance.
+    pub fn room(&self) -> Cost {
+        Cost {
+            tx: self.outgoing.tx.len().saturating_sub(self.outgoing.encoded),
+            slots: self.outgoing.inflight.free(),
+            reply: self.outgoing.reply_len_max,
+            allowance: 0,
+        }
+    }
+
+    /// What could be sent if nothing else were.
+    pub fn lent(&self) -> Cost {
+        Cost { tx: self.outgoing.tx.len(), slots: self.outgoing.inflight.len(), ..self.room() }
+    }
+
+    /// How many requests of the asking operation are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.outgoing.inflight.of(self.ticket).count()
+    }
+
+    /// Writes one frame. It is sent unless `write` fails or it does not fit.
+    pub fn frame(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<(), Error>) -> Result<(), Error> {
+        let mut writer = Writer::new(self.outgoing.tx.get_mut(self.outgoing.encoded..).unwrap_or(&mut []));
+        write(&mut writer)?;
+        self.outgoing.encoded += writer.finish()?;
+        Ok(())
+    }
+
+    /// Notes that the asking operation awaits a reply. `Budget` if no slot is free.
+    pub fn expect(&mut self, slot: Slot) -> Result<(), Error> {
+        self.note(slot, self.ticket)
+    }
+
+    /// Notes a reply that nobody waits for.
+    pub fn expect_nothing(&mut self, slot: Slot) -> Result<(), Error> {
+        self.note(slot, Ticket::NOBODY)
+    }
+
+    /// The slots, for what is to be asked again.
+    pub(crate) fn inflight(&mut self) -> &mut Inflight<'s> {
+        &mut self.outgoing.inflight
+    }
+
+    fn note(&mut self, slot: Slot, ticket: Ticket) -> Result<(), Error> {
+        let trip = self.outgoing.counters.round_trips.saturating_add(1);
+        if !self.outgoing.inflight.insert(slot.waited_for(ticket, trip)) {
+            let have = self.outgoing.inflight.len();
+            return Err(Error::Budget { what: "slots", need: have.saturating_add(1), have });
+        }
+        let counters = &mut self.outgoing.counters;
+        counters.requests += 1;
+        counters.max_in_flight = counters.max_in_flight.max(self.outgoing.inflight.awaited());
+        Ok(())
+    }
+}

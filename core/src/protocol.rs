@@ -1,0 +1,203 @@
+//! The seam between the engine and what is spoken on the wire.
+//!
+//! The shared rooms know only these words. A protocol encodes an [`Ask`] into requests, tells where the bytes of
+//! a frame belong ([`Head`]), and says what a verified reply means ([`Answer`]).
+
+use crate::attributes::{Attributes, Space};
+use crate::compound::Cost;
+use crate::error::Error;
+use crate::inflight::{Inflight, Slot};
+use crate::outgoing::Outbox;
+use crate::plan::Limits;
+use crate::segment::Extent;
+use core::fmt;
+
+/// What an operation wants. A path is relative to the share or export, with `/` between names; empty is its root.
+#[derive(Clone, Copy, Debug)]
+pub enum Ask<'p, H> {
+    /// Everything from the first message to a usable share.
+    Connect,
+    /// A handle for reading a file, or for nothing but its attributes where it is a directory.
+    Open {
+        /// The file.
+        path: &'p str,
+    },
+    /// Bytes of an open file.
+    Read {
+        /// What Open gave.
+        handle: H,
+        /// Not empty, and within [`Protocol::limits`].
+        extent: Extent,
+    },
+    /// The entries of a directory, as many replies as it takes.
+    List {
+        /// The directory.
+        path: &'p str,
+    },
+    /// The attributes of a file or directory.
+    Stat {
+        /// The file or directory.
+        path: &'p str,
+    },
+    /// The space of the file system that a path is on.
+    Statfs {
+        /// Any path on it.
+        path: &'p str,
+    },
+    /// A handle is of no more use. Nobody waits for the reply.
+    Close {
+        /// What Open gave.
+        handle: H,
+    },
+}
+
+/// What came of an ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Something was encoded. Ask again: there may be more.
+    Sent,
+    /// Nothing can be sent before a reply comes.
+    Wait,
+    /// Nothing is left to be sent.
+    Complete,
+}
+
+/// An open file.
+#[derive(Clone, Copy, Debug)]
+pub struct File<H> {
+    /// The server's name for it.
+    pub handle: H,
+    /// As they were when it was opened.
+    pub attributes: Attributes,
+}
+
+/// What a reply means.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<H> {
+    /// Part of a chain and no result of its own, or one step of several.
+    Nothing,
+    /// Not the final reply.
+    Interim,
+    /// The result of Open.
+    Opened(File<H>),
+    /// File data, as much as the slot's landed data says.
+    Data,
+    /// The file ends at or before the start of the slot's extent.
+    EndOfFile,
+    /// Entries of a directory at `start` in the message, `len` bytes.
+    Entries {
+        /// Where they start.
+        start: usize,
+        /// How many bytes they take.
+        len: usize,
+    },
+    /// The result of Stat.
+    Attributes(Attributes),
+    /// The result of Statfs.
+    Space(Space),
+}
+
+/// What the bytes of a head say about where the next bytes belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// The head is this long in all; it is shown again when it is.
+    Need(usize),
+    /// These bytes are done with and need not be kept (the envelope of an encryption, say); a head follows.
+    Forget,
+    /// The head is the whole message. `slot` is `None` for a message that no request asked for.
+    Message {
+        /// Who asked.
+        slot: Option<usize>,
+        /// Bytes that follow and mean nothing.
+        pad: u32,
+    },
+    /// File data follows the head.
+    Data {
+        /// Who asked.
+        slot: usize,
+        /// Bytes before the data that mean nothing.
+        gap: u32,
+        /// Bytes of data, no more than the slot's extent.
+        len: u32,
+        /// Bytes after the data that mean nothing.
+        pad: u32,
+    },
+}
+
+/// A verified reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'m> {
+    /// The request.
+    pub slot: Slot,
+    /// Head and everything else that is not file data.
+    pub message: &'m [u8],
+}
+
+/// Where an entry of a listing lies, and what it says.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryAt {
+    /// Where its name starts, from the start of the entries.
+    pub name_start: usize,
+    /// How many bytes its name takes.
+    pub name_len: usize,
+    /// How the name is written.
+    pub encoding: crate::attributes::Encoding,
+    /// Its attributes, as far as a listing brings them.
+    pub attributes: Attributes,
+    /// Where the next entry starts, or `None` after the last one.
+    pub next: Option<usize>,
+}
+
+/// What the engine asks of a protocol. All methods are pure but for the protocol's own state.
+pub trait Protocol {
+    /// What an open file is called on the wire.
+    type Handle: Copy + fmt::Debug;
+    /// Where a call of several messages stands. Kept in the operation, so that dropping it is enough to forget it.
+    type Stage: Copy + fmt::Debug + Default;
+
+    /// The least memory with which this protocol works at all.
+    fn need(&self) -> Cost;
+
+    /// How long a frame is, by its 4-byte mark. 0 is a frame without content.
+    fn mark(&self, mark: [u8; 4]) -> Result<u32, Error>;
+
+    /// How many bytes of a head are needed to tell what it is.
+    fn head_len(&self) -> usize;
+
+    /// Sees every byte after the mark once, in order, and may change them in place (decryption).
+    fn absorb(&mut self, bytes: &mut [u8]);
+
+    /// Says what follows a head of which `head` has arrived; `left` bytes of the frame are still to come.
+    fn head(&mut self, head: &[u8], left: u32, inflight: &Inflight<'_>) -> Result<Head, Error>;
+
+    /// A head with all that belongs to it has arrived.
+    fn part_end(&mut self) -> Result<(), Error>;
+
+    /// The frame has arrived. Only after this was `Ok` are its replies shown to [`answer`](Self::answer).
+    fn frame_end(&mut self) -> Result<(), Error>;
+
+    /// Encodes what `ask` needs next.
+    fn ask(
+        &mut self,
+        ask: Ask<'_, Self::Handle>,
+        stage: &mut Self::Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error>;
+
+    /// What a reply means to the operation that awaits it; `stage` is `None` if that was dropped.
+    fn answer(
+        &mut self,
+        reply: Reply<'_>,
+        stage: Option<&mut Self::Stage>,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<Self::Handle>, Error>;
+
+    /// A verified message that no request asked for.
+    fn notice(&mut self, message: &[u8], out: &mut Outbox<'_, '_>) -> Result<(), Error>;
+
+    /// The entry at `at` of a listing's entries.
+    fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error>;
+
+    /// What bounds reads now.
+    fn limits(&self) -> Limits;
+}

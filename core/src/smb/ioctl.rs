@@ -1,0 +1,144 @@
+//! MS-SMB2 2.2.31, 2.2.32: IOCTL, and the codes of it that have a layout of their own.
+
+use super::create::FileId;
+use super::header::{LEN, buffer, structure_size};
+use super::negotiate::{Dialect, Dialects};
+use crate::error::Error;
+use crate::wire::{Reader, Writer};
+
+/// `FSCTL_VALIDATE_NEGOTIATE_INFO`: was what NEGOTIATE said tampered with?
+pub const VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
+/// `FSCTL_QUERY_ALLOCATED_RANGES`: where a file has data, and where holes.
+pub const QUERY_ALLOCATED_RANGES: u32 = 0x0009_40CF;
+/// `FSCTL_GET_REPARSE_POINT`: where a symbolic link goes.
+pub const GET_REPARSE_POINT: u32 = 0x0009_00A8;
+
+/// `Flags`: `SMB2_0_IOCTL_IS_FSCTL`.
+const IS_FSCTL: u32 = 1;
+/// The fixed part of a request.
+const REQUEST_FIXED: usize = 56;
+
+/// Issues a file system control code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// [`VALIDATE_NEGOTIATE_INFO`] and the others.
+    pub ctl_code: u32,
+    /// The file, or [`FileId::RELATED`] where the code is about none.
+    pub file_id: FileId,
+    /// In the layout of the code.
+    pub input: &'a [u8],
+    /// The most bytes of a reply besides its head.
+    pub max_output_response: u32,
+}
+
+impl Request<'_> {
+    /// Appends the message.
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        let start = (LEN + REQUEST_FIXED) as u32;
+        let input_len = self.input.len() as u32;
+        w.le16(57); // StructureSize
+        w.le16(0); // Reserved
+        w.le32(self.ctl_code);
+        w.put(&self.file_id.0);
+        w.le32(if input_len == 0 { 0 } else { start }); // InputOffset
+        w.le32(input_len);
+        w.le32(0); // MaxInputResponse
+        w.le32(0); // OutputOffset
+        w.le32(0); // OutputCount
+        w.le32(self.max_output_response);
+        w.le32(IS_FSCTL);
+        w.le32(0); // Reserved2
+        if self.input.is_empty() {
+            w.u8(0); // Buffer: never less than a byte
+        }
+        w.put(self.input);
+    }
+}
+
+/// The most bytes of a reply behind the header, besides the output buffer: no input is asked back.
+pub const REPLY_HEAD_MAX: usize = 48;
+
+/// What the code has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response<'a> {
+    /// The code again.
+    pub ctl_code: u32,
+    /// The file again.
+    pub file_id: FileId,
+    /// In the layout of the code.
+    pub output: &'a [u8],
+}
+
+impl<'a> Response<'a> {
+    /// Decodes what follows the header. Input that is sent back is not looked at.
+    pub fn decode(body: &'a [u8]) -> Result<Response<'a>, Error> {
+        let mut r = Reader::new(body);
+        structure_size(&mut r, 49, "IOCTL.StructureSize")?;
+        r.skip(2, "IOCTL.Reserved")?;
+        let ctl_code = r.le32("IOCTL.CtlCode")?;
+        let file_id = FileId(r.array("IOCTL.FileId")?);
+        r.skip(8, "IOCTL.InputCount")?;
+        let offset = r.le32("IOCTL.OutputOffset")? as usize;
+        let len = r.le32("IOCTL.OutputCount")? as usize;
+        r.skip(8, "IOCTL.Flags")?;
+        let output = buffer(body, REPLY_HEAD_MAX, offset, len, "IOCTL.OutputOffset")?;
+        Ok(Response { ctl_code, file_id, output })
+    }
+}
+
+/// MS-SMB2 2.2.31.4: what the client said in NEGOTIATE, as input of [`VALIDATE_NEGOTIATE_INFO`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValidateNegotiateInfoRequest {
+    /// As in NEGOTIATE.
+    pub capabilities: u32,
+    /// As in NEGOTIATE.
+    pub client_guid: [u8; 16],
+    /// As in NEGOTIATE.
+    pub security_mode: u16,
+    /// As in NEGOTIATE.
+    pub dialects: Dialects,
+}
+
+impl ValidateNegotiateInfoRequest {
+    /// Its bytes with every dialect.
+    pub const LEN_MAX: usize = 24 + 2 * Dialect::ALL.len();
+
+    /// Appends the input buffer.
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.le32(self.capabilities);
+        w.put(&self.client_guid);
+        w.le16(self.security_mode);
+        w.le16(self.dialects.len() as u16);
+        self.dialects.iter().for_each(|dialect| w.le16(dialect.revision()));
+    }
+}
+
+/// MS-SMB2 2.2.32.6: what the server said in NEGOTIATE, as output of [`VALIDATE_NEGOTIATE_INFO`]. Whatever
+/// differs was tampered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValidateNegotiateInfoResponse {
+    /// As in NEGOTIATE.
+    pub capabilities: u32,
+    /// As in NEGOTIATE.
+    pub server_guid: [u8; 16],
+    /// As in NEGOTIATE.
+    pub security_mode: u16,
+    /// The number of the dialect: any.
+    pub dialect: u16,
+}
+
+impl ValidateNegotiateInfoResponse {
+    /// Its bytes.
+    pub const LEN: u32 = 24;
+
+    /// Decodes an output buffer.
+    pub fn decode(output: &[u8]) -> Result<ValidateNegotiateInfoResponse, Error> {
+        let mut r = Reader::new(output);
+        Ok(ValidateNegotiateInfoResponse {
+            capabilities: r.le32("VALIDATE_NEGOTIATE_INFO.Capabilities")?,
+            server_guid: r.array("VALIDATE_NEGOTIATE_INFO.Guid")?,
+            security_mode: r.le16("VALIDATE_NEGOTIATE_INFO.SecurityMode")?,
+            dialect: r.le16("VALIDATE_NEGOTIATE_INFO.Dialect")?,
+        })
+    }
+}

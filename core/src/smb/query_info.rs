@@ -1,0 +1,256 @@
+//! MS-SMB2 2.2.37, 2.2.38: QUERY_INFO, and what it returns of MS-FSCC 2.4 and 2.5.
+
+use super::create::{ATTRIBUTE_DIRECTORY, FileId};
+use super::filetime::FileTime;
+use super::header::{buffer, structure_size};
+use crate::error::Error;
+use crate::wire::{Reader, Writer};
+
+/// `InfoType`: `SMB2_0_INFO_FILE`.
+pub const INFO_FILE: u8 = 0x01;
+/// `InfoType`: `SMB2_0_INFO_FILESYSTEM`.
+pub const INFO_FILESYSTEM: u8 = 0x02;
+
+/// Asks for metadata of a file or of the file system that it is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The file.
+    pub file_id: FileId,
+    /// [`INFO_FILE`] or [`INFO_FILESYSTEM`].
+    pub info_type: u8,
+    /// The `CLASS` of what is asked for.
+    pub file_info_class: u8,
+    /// The most bytes of a reply besides its head.
+    pub output_buffer_length: u32,
+}
+
+impl Request {
+    /// For [`AllInformation`]. Its name is always cut off: the status is STATUS_BUFFER_OVERFLOW.
+    pub const fn all_information(file_id: FileId) -> Request {
+        Request {
+            file_id,
+            info_type: INFO_FILE,
+            file_info_class: AllInformation::CLASS,
+            output_buffer_length: AllInformation::OUTPUT_MIN,
+        }
+    }
+
+    /// For [`NetworkOpenInformation`].
+    pub const fn network_open_information(file_id: FileId) -> Request {
+        Request {
+            file_id,
+            info_type: INFO_FILE,
+            file_info_class: NetworkOpenInformation::CLASS,
+            output_buffer_length: NetworkOpenInformation::LEN,
+        }
+    }
+
+    /// For [`FsFullSizeInformation`].
+    pub const fn fs_full_size_information(file_id: FileId) -> Request {
+        Request {
+            file_id,
+            info_type: INFO_FILESYSTEM,
+            file_info_class: FsFullSizeInformation::CLASS,
+            output_buffer_length: FsFullSizeInformation::LEN,
+        }
+    }
+
+    /// Appends the message.
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.le16(41); // StructureSize
+        w.u8(self.info_type);
+        w.u8(self.file_info_class);
+        w.le32(self.output_buffer_length);
+        w.zeros(16); // InputBufferOffset, Reserved, InputBufferLength, AdditionalInformation, Flags
+        w.put(&self.file_id.0);
+        w.u8(0); // Buffer: never less than a byte
+    }
+}
+
+/// The most bytes of a reply behind the header, besides the output buffer.
+pub const REPLY_HEAD_MAX: usize = 8;
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response<'a> {
+    /// As long as was asked at most; that is for the caller to check.
+    pub output_buffer: &'a [u8],
+}
+
+impl<'a> Response<'a> {
+    /// Decodes what follows the header.
+    pub fn decode(body: &'a [u8]) -> Result<Response<'a>, Error> {
+        let mut r = Reader::new(body);
+        structure_size(&mut r, 9, "QUERY_INFO.StructureSize")?;
+        let offset = r.le16("QUERY_INFO.OutputBufferOffset")?.into();
+        let len = r.le32("QUERY_INFO.OutputBufferLength")? as usize;
+        let output_buffer = buffer(body, REPLY_HEAD_MAX, offset, len, "QUERY_INFO.OutputBufferOffset")?;
+        Ok(Response { output_buffer })
+    }
+}
+
+/// MS-FSCC 2.4.2: `FileAllInformation`, as far as a reader cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllInformation {
+    /// Made.
+    pub creation_time: FileTime,
+    /// Last read.
+    pub last_access_time: FileTime,
+    /// Data last changed.
+    pub last_write_time: FileTime,
+    /// Data or metadata last changed.
+    pub change_time: FileTime,
+    /// `FILE_ATTRIBUTE_*`.
+    pub file_attributes: u32,
+    /// Bytes that it takes on the disk.
+    pub allocation_size: u64,
+    /// Its length in bytes.
+    pub end_of_file: u64,
+    /// Hard links.
+    pub number_of_links: u32,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// Its number on the file system, or zero where that has none.
+    pub index_number: u64,
+}
+
+impl AllInformation {
+    /// `FileAllInformation`.
+    pub const CLASS: u8 = 18;
+    /// The least that servers accept as output buffer: all but the name, which ends it and has no bound.
+    pub const OUTPUT_MIN: u32 = 104;
+
+    /// Decodes an output buffer. All that follows `ModeInformation` may be cut off.
+    pub fn decode(output: &[u8]) -> Result<AllInformation, Error> {
+        let mut r = Reader::new(output);
+        let creation_time = FileTime(r.le64("FileBasicInformation.CreationTime")?);
+        let last_access_time = FileTime(r.le64("FileBasicInformation.LastAccessTime")?);
+        let last_write_time = FileTime(r.le64("FileBasicInformation.LastWriteTime")?);
+        let change_time = FileTime(r.le64("FileBasicInformation.ChangeTime")?);
+        let file_attributes = r.le32("FileBasicInformation.FileAttributes")?;
+        r.skip(4, "FileBasicInformation.Reserved")?;
+        let allocation_size = r.le64("FileStandardInformation.AllocationSize")?;
+        let end_of_file = r.le64("FileStandardInformation.EndOfFile")?;
+        let number_of_links = r.le32("FileStandardInformation.NumberOfLinks")?;
+        r.skip(1, "FileStandardInformation.DeletePending")?;
+        let directory = r.u8("FileStandardInformation.Directory")? != 0;
+        r.skip(2, "FileStandardInformation.Reserved")?;
+        let index_number = r.le64("FileInternalInformation.IndexNumber")?;
+        r.skip(4 + 4 + 8 + 4, "FileModeInformation.Mode")?; // Ea, Access, Position, Mode
+        Ok(AllInformation {
+            creation_time,
+            last_access_time,
+            last_write_time,
+            change_time,
+            file_attributes,
+            allocation_size,
+            end_of_file,
+            number_of_links,
+            directory,
+            index_number,
+        })
+    }
+}
+
+/// MS-FSCC 2.4.29: `FileNetworkOpenInformation`, of one length and what CREATE's response has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkOpenInformation {
+    /// Made.
+    pub creation_time: FileTime,
+    /// Last read.
+    pub last_access_time: FileTime,
+    /// Data last changed.
+    pub last_write_time: FileTime,
+    /// Data or metadata last changed.
+    pub change_time: FileTime,
+    /// Bytes that it takes on the disk.
+    pub allocation_size: u64,
+    /// Its length in bytes.
+    pub end_of_file: u64,
+    /// `FILE_ATTRIBUTE_*`.
+    pub file_attributes: u32,
+}
+
+impl NetworkOpenInformation {
+    /// `FileNetworkOpenInformation`.
+    pub const CLASS: u8 = 34;
+    /// Its length as output buffer.
+    pub const LEN: u32 = 56;
+
+    /// Decodes an output buffer.
+    pub fn decode(output: &[u8]) -> Result<NetworkOpenInformation, Error> {
+        let mut r = Reader::new(output);
+        let information = NetworkOpenInformation {
+            creation_time: FileTime(r.le64("FileNetworkOpenInformation.CreationTime")?),
+            last_access_time: FileTime(r.le64("FileNetworkOpenInformation.LastAccessTime")?),
+            last_write_time: FileTime(r.le64("FileNetworkOpenInformation.LastWriteTime")?),
+            change_time: FileTime(r.le64("FileNetworkOpenInformation.ChangeTime")?),
+            allocation_size: r.le64("FileNetworkOpenInformation.AllocationSize")?,
+            end_of_file: r.le64("FileNetworkOpenInformation.EndOfFile")?,
+            file_attributes: r.le32("FileNetworkOpenInformation.FileAttributes")?,
+        };
+        r.skip(4, "FileNetworkOpenInformation.Reserved")?;
+        Ok(information)
+    }
+
+    /// Whether it is a directory.
+    pub const fn is_directory(&self) -> bool {
+        self.file_attributes & ATTRIBUTE_DIRECTORY != 0
+    }
+}
+
+/// MS-FSCC 2.5.4: `FileFsFullSizeInformation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FsFullSizeInformation {
+    /// Allocation units of the file system (of the user's quota, on some servers).
+    pub total_allocation_units: u64,
+    /// Those that this user may still take.
+    pub caller_available_allocation_units: u64,
+    /// Those that nobody has taken.
+    pub actual_available_allocation_units: u64,
+    /// Sectors of a unit.
+    pub sectors_per_allocation_unit: u32,
+    /// Bytes of a sector.
+    pub bytes_per_sector: u32,
+}
+
+impl FsFullSizeInformation {
+    /// `FileFsFullSizeInformation`.
+    pub const CLASS: u8 = 7;
+    /// Its length as output buffer.
+    pub const LEN: u32 = 32;
+
+    /// Decodes an output buffer.
+    pub fn decode(output: &[u8]) -> Result<FsFullSizeInformation, Error> {
+        let mut r = Reader::new(output);
+        Ok(FsFullSizeInformation {
+            total_allocation_units: r.le64("FileFsFullSizeInformation.TotalAllocationUnits")?,
+            caller_available_allocation_units: r
+                .le64("FileFsFullSizeInformation.CallerAvailableAllocationUnits")?,
+            actual_available_allocation_units: r
+                .le64("FileFsFullSizeInformation.ActualAvailableAllocationUnits")?,
+            sectors_per_allocation_unit: r.le32("FileFsFullSizeInformation.SectorsPerAllocationUnit")?,
+            bytes_per_sector: r.le32("FileFsFullSizeInformation.BytesPerSector")?,
+        })
+    }
+
+    /// Bytes of an allocation unit.
+    pub const fn unit_bytes(&self) -> u64 {
+        self.sectors_per_allocation_unit as u64 * self.bytes_per_sector as u64
+    }
+
+    /// Bytes of the file system, `u64::MAX` if they are more.
+    pub const fn total_bytes(&self) -> u64 {
+        self.total_allocation_units.saturating_mul(self.unit_bytes())
+    }
+
+    /// Bytes that this user may still take, `u64::MAX` if they are more.
+    pub const fn caller_available_bytes(&self) -> u64 {
+        self.caller_available_allocation_units.saturating_mul(self.unit_bytes())
+    }
+
+    /// Bytes that nobody has taken, `u64::MAX` if they are more.
+    pub const fn actual_available_bytes(&self) -> u64 {
+        self.actual_available_allocation_units.saturating_mul(self.unit_bytes())
+    }
+}

@@ -1,0 +1,1 @@
+//! Pagewire over std sockets.
