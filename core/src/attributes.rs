@@ -64,7 +64,7 @@ pub struct Space {
     /// What is free for the caller (quotas, reserves).
     pub available: u64,
     /// The unit of allocation.
-    pub unit: u32,
+    pub unit: u64,
 }
 
 /// How a name is written.

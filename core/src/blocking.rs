@@ -2,7 +2,7 @@
 
 use crate::client::{Client, Step};
 use crate::error::Error;
-use crate::operation::Operation;
+use crate::operation::{Item, Operation};
 use crate::protocol::Protocol;
 use crate::time::Clock;
 use core::fmt;
@@ -42,7 +42,7 @@ pub fn run_each<P, O, T, C>(
     io: &mut T,
     clock: &C,
     op: &mut O,
-    mut each: impl FnMut(O::Item<'_>) -> ControlFlow<()>,
+    mut each: impl FnMut(Item<'_, P, O>) -> ControlFlow<()>,
 ) -> Result<O::Output, Failure<T::Error>>
 where
     P: Protocol,

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::frame::{Frame, Place};
 use crate::inflight::{Inflight, Landed, Slot, Ticket};
 use crate::limits;
-use crate::operation::{Job, Operation};
+use crate::operation::{Item, Job, Operation};
 use crate::outgoing::Outgoing;
 use crate::protocol::{Answer, Head, Progress, Protocol, Reply};
 use crate::storage::Storage;
@@ -126,7 +126,7 @@ impl<'s, P: Protocol> Client<'s, P> {
     }
 
     /// What is to be done next for `op`. With nothing to do it is `Done`.
-    pub fn step<'a, O: Operation<P>>(&'a mut self, op: &'a mut O) -> Step<'a, O::Item<'a>, O::Output> {
+    pub fn step<'a, O: Operation<P>>(&'a mut self, op: &'a mut O) -> Step<'a, Item<'a, P, O>, O::Output> {
         match self.turn(op.job()) {
             Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
             Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
@@ -266,6 +266,8 @@ impl<'s, P: Protocol> Client<'s, P> {
         // Free before the protocol looks at it, so that what the reply makes necessary finds a slot.
         self.out.inflight.remove(index);
         let message = crate::wire::slice(self.rx, landed.start, landed.len, "message")?;
+        // Before the protocol looks at it: what it sends in answer belongs to the next trip.
+        self.out.counters.round_trips = self.out.counters.round_trips.max(slot.trip);
         let stage = if mine { Some(job.stage()) } else { None };
         let answer = self.protocol.answer(Reply { slot, message }, stage, &mut self.out.outbox(slot.ticket));
         if matches!(answer, Ok(Answer::Interim)) {
@@ -274,7 +276,6 @@ impl<'s, P: Protocol> Client<'s, P> {
         let counters = &mut self.out.counters;
         counters.responses += 1;
         counters.file_bytes += u64::from(landed.data);
-        counters.round_trips = counters.round_trips.max(slot.trip);
         self.renew();
         let outcome = match answer {
             Ok(answer) if mine => job.answer(&slot, landed, answer)?,

@@ -8,7 +8,7 @@ pub struct Counters {
     /// Final replies received. An interim reply is not counted.
     pub responses: u64,
     /// How often the client had to wait for a reply before it could send what came next: a request's
-    /// trip is one more than that of the newest reply the client had when it was encoded, and this is the
+    /// trip is one more than the largest trip of which the client had a reply (an interim one too) when it was encoded, and this is the
     /// largest trip that was answered. It does not depend on how the bytes were cut or timed.
     pub round_trips: u32,
     /// Bytes handed to the transport, framing included.

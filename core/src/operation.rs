@@ -9,6 +9,7 @@ pub mod list;
 pub mod read;
 pub mod stream;
 
+use crate::attributes::Entry;
 use crate::error::Error;
 use crate::inflight::{Landed, Slot, Ticket};
 use crate::outgoing::Outbox;
@@ -59,12 +60,39 @@ pub trait Job<P: Protocol> {
     }
 }
 
+/// A kind of item. Apart from the operation, so that a closure may take an item of any lifetime.
+pub trait Lend {
+    /// The item, lent for `'i`.
+    type Item<'i>: Copy;
+}
+
+/// No items.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+/// Runs of bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes;
+/// Entries of a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries;
+
+impl Lend for Nothing {
+    type Item<'i> = ();
+}
+impl Lend for Bytes {
+    type Item<'i> = &'i [u8];
+}
+impl Lend for Entries {
+    type Item<'i> = Entry<'i>;
+}
+
+/// What `O` lends.
+pub type Item<'i, P, O> = <<O as Operation<P>>::Lends as Lend>::Item<'i>;
+
 /// An operation as the caller sees it. Implemented here only.
 pub trait Operation<P: Protocol> {
     /// What it lends on the way.
-    type Item<'i>: Copy
-    where
-        Self: 'i;
+    type Lends: Lend;
     /// What it gives at the end.
     type Output: Copy;
 
@@ -72,7 +100,7 @@ pub trait Operation<P: Protocol> {
     fn job(&mut self) -> &mut dyn Job<P>;
 
     /// The item made ready last.
-    fn item<'i>(&'i mut self, rx: &'i [u8]) -> Self::Item<'i>;
+    fn item<'i>(&'i mut self, rx: &'i [u8]) -> <Self::Lends as Lend>::Item<'i>;
 
     /// The result.
     fn output(&mut self) -> Result<Self::Output, Error>;

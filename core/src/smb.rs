@@ -1,1 +1,252 @@
-//! SMB 2.0.2 to 3.1.1 (MS-SMB2).
+//! SMB 2.0.2 to 3.1.1 (MS-SMB2): one protocol behind the seam.
+//!
+//! One message one file; `session` is what a connection knows, `connect` how it comes to know it, `chain` how
+//! requests are sent, `receive` how replies are told apart and verified, `calls` what an operation becomes.
+
+mod calls;
+mod chain;
+pub mod close;
+mod connect;
+pub mod create;
+pub mod echo;
+pub mod error_response;
+pub mod filetime;
+pub mod header;
+pub mod ioctl;
+pub mod kdf;
+pub mod negotiate;
+pub mod ntlm;
+pub mod oplock_break;
+pub mod preauth;
+pub mod query_directory;
+pub mod query_info;
+pub mod read;
+mod receive;
+pub mod seal;
+mod session;
+pub mod session_setup;
+pub mod sign;
+pub mod spnego;
+pub mod status;
+pub mod symlink;
+pub mod tree_connect;
+
+pub use calls::Stage;
+pub use create::FileId;
+pub use negotiate::{Dialect, Dialects};
+pub use ntlm::Identity;
+
+use crate::attributes::Encoding;
+use crate::compound::Cost;
+use crate::error::Error;
+use crate::inflight::Inflight;
+use crate::outgoing::Outbox;
+use crate::plan::Limits;
+use crate::protocol::{Answer, Ask, EntryAt, Head, Progress, Protocol, Reply};
+use core::fmt;
+use receive::Receive;
+use session::Session;
+use zeroize::Zeroize;
+
+/// Whether something is done always, or only where the server or the protocol demands it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Where the server demands it.
+    #[default]
+    IfNeeded,
+    /// Always; a server that cannot is `Incompatible`.
+    Always,
+}
+
+/// Random bytes for one connection. Every connection needs its own; they must not be guessable.
+#[derive(Clone)]
+pub struct Entropy {
+    client_guid: [u8; 16],
+    salt: [u8; 32],
+    ntlm: [u8; ntlm::ENTROPY_LEN],
+}
+
+impl Entropy {
+    /// How many bytes it takes.
+    pub const LEN: usize = 72;
+
+    /// From bytes of a source that is good enough for keys.
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        let mut reader = crate::wire::Reader::new(&bytes);
+        // The lengths add up to LEN.
+        Entropy {
+            client_guid: reader.array("entropy").unwrap_or_default(),
+            salt: reader.array("entropy").unwrap_or_default(),
+            ntlm: reader.array("entropy").unwrap_or_default(),
+        }
+    }
+}
+
+impl Drop for Entropy {
+    fn drop(&mut self) {
+        self.client_guid.zeroize();
+        self.salt.zeroize();
+        self.ntlm.zeroize();
+    }
+}
+
+impl fmt::Debug for Entropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entropy { .. }")
+    }
+}
+
+/// What a connection is to be.
+#[derive(Clone, Debug)]
+pub struct Config<'s> {
+    /// The server's name or address, as the user gave it.
+    pub host: &'s str,
+    /// The share.
+    pub share: &'s str,
+    /// As whom.
+    pub identity: Identity<'s>,
+    /// Which dialects are offered.
+    pub dialects: Dialects,
+    /// Which ciphers are offered at 3.1.1, the best first: numbers of MS-SMB2 2.2.3.1.2.
+    pub ciphers: &'s [u16],
+    /// Which signing algorithms are offered at 3.1.1, the best first: numbers of MS-SMB2 2.2.3.1.7.
+    pub signing_algorithms: &'s [u16],
+    /// Whether every message is signed.
+    pub sign: Policy,
+    /// Whether every message is encrypted.
+    pub seal: Policy,
+    /// Random bytes.
+    pub entropy: Entropy,
+    /// The time as a FILETIME, for servers that do not tell theirs; 0 if unknown.
+    pub filetime: u64,
+}
+
+impl<'s> Config<'s> {
+    /// Every dialect, cipher and algorithm, and signing and sealing where they are needed.
+    pub const fn new(host: &'s str, share: &'s str, identity: Identity<'s>, entropy: Entropy) -> Self {
+        use negotiate::*;
+        Config {
+            host,
+            share,
+            identity,
+            dialects: Dialects::ALL,
+            ciphers: &[AES_128_GCM, AES_256_GCM, AES_128_CCM, AES_256_CCM],
+            signing_algorithms: &[AES_GMAC, AES_CMAC, HMAC_SHA256],
+            sign: Policy::IfNeeded,
+            seal: Policy::IfNeeded,
+            entropy,
+            filetime: 0,
+        }
+    }
+}
+
+/// An SMB connection to one share.
+#[derive(Debug)]
+pub struct Smb<'s> {
+    config: Config<'s>,
+    session: Session,
+    receive: Receive,
+}
+
+impl<'s> Smb<'s> {
+    /// Nothing is sent before [`Connect`](crate::Connect).
+    pub fn new(config: Config<'s>) -> Self {
+        Smb { config, session: Session::default(), receive: Receive::default() }
+    }
+
+    /// The dialect, once negotiated.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.session.dialect
+    }
+
+    /// The algorithm that every message is signed with; `None` if they are not (or are sealed).
+    pub fn signing(&self) -> Option<sign::SigningAlgorithm> {
+        let signs = self.session.signs && !self.session.seals;
+        signs.then_some(self.session.signing_algorithm)
+    }
+
+    /// The cipher that every message is sealed with; `None` if they are not.
+    pub fn sealing(&self) -> Option<seal::Cipher> {
+        self.session.cipher.filter(|_| self.session.seals)
+    }
+
+    /// Whether the server took the user for a guest or for nobody.
+    pub fn is_guest(&self) -> bool {
+        self.session.guest
+    }
+}
+
+impl Protocol for Smb<'_> {
+    type Handle = FileId;
+    type Stage = Stage;
+
+    fn need(&self) -> Cost {
+        // The longest chain is CREATE, QUERY_INFO, CLOSE; AUTHENTICATE and the reply to NEGOTIATE are the longest
+        // messages of a connection. Long paths, names and domains take more, and say so.
+        Cost { tx: 1024, slots: 3, reply: 1024, allowance: 0 }
+    }
+
+    fn mark(&self, mark: [u8; 4]) -> Result<u32, Error> {
+        receive::mark(mark)
+    }
+
+    fn head_len(&self) -> usize {
+        self.receive.head_len(&self.session)
+    }
+
+    fn absorb(&mut self, bytes: &mut [u8]) {
+        self.receive.absorb(bytes);
+    }
+
+    fn head(&mut self, head: &[u8], left: u32, inflight: &Inflight<'_>) -> Result<Head, Error> {
+        self.receive.head(&self.session, head, left, inflight)
+    }
+
+    fn part_end(&mut self) -> Result<(), Error> {
+        self.receive.part_end()
+    }
+
+    fn frame_end(&mut self) -> Result<(), Error> {
+        self.receive.frame_end()
+    }
+
+    fn ask(
+        &mut self,
+        ask: Ask<'_, FileId>,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        self.encode_ask(ask, stage, out)
+    }
+
+    fn answer(
+        &mut self,
+        reply: Reply<'_>,
+        stage: Option<&mut Stage>,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<FileId>, Error> {
+        self.decode_answer(reply, stage, out)
+    }
+
+    fn notice(&mut self, message: &[u8], out: &mut Outbox<'_, '_>) -> Result<(), Error> {
+        self.acknowledge_break(message, out)
+    }
+
+    fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error> {
+        let rest = entries.get(at..).unwrap_or(&[]);
+        let mut decoder = query_directory::Entries::new(rest);
+        let entry = decoder.next().ok_or(Error::Malformed("FileIdFullDirectoryInformation"))??;
+        let left = decoder.left();
+        Ok(EntryAt {
+            name_start: at.saturating_add(query_directory::NAME_AT),
+            name_len: entry.name.len(),
+            encoding: Encoding::Utf16,
+            attributes: calls::entry_attributes(&entry),
+            next: (left > 0).then(|| entries.len().saturating_sub(left)),
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        self.session.limits()
+    }
+}

@@ -85,6 +85,14 @@ pub struct Writer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(usize);
 
+impl Mark {
+    /// The place `len` bytes further on.
+    #[must_use]
+    pub const fn plus(self, len: usize) -> Mark {
+        Mark(self.0.saturating_add(len))
+    }
+}
+
 impl<'a> Writer<'a> {
     /// Starts at the first byte of `buf`.
     pub fn new(buf: &'a mut [u8]) -> Self {
@@ -164,13 +172,17 @@ impl<'a> Writer<'a> {
         self.buf.get_mut(mark.0..self.at).unwrap_or(&mut [])
     }
 
+    /// Whether something did not fit.
+    pub const fn overflows(&self) -> bool {
+        self.at > self.buf.len()
+    }
+
     /// The number of bytes written. `Budget` with what would have been enough if they did not fit.
     pub fn finish(self) -> Result<usize, Error> {
-        if self.at <= self.buf.len() {
-            Ok(self.at)
-        } else {
-            Err(Error::Budget { what: "tx", need: self.at, have: self.buf.len() })
+        if self.overflows() {
+            return Err(Error::Budget { what: "tx", need: self.at, have: self.buf.len() });
         }
+        Ok(self.at)
     }
 }
 

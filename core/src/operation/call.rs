@@ -1,6 +1,6 @@
 //! Operations that ask one thing and get one answer.
 
-use super::{Job, Operation};
+use super::{Job, Nothing, Operation};
 use crate::attributes::{Attributes, Space};
 use crate::error::Error;
 use crate::inflight::{Landed, Slot, Ticket};
@@ -65,7 +65,7 @@ macro_rules! operation {
         }
 
         impl<P: Protocol> Operation<P> for $name<'_, P> {
-            type Item<'i> = () where Self: 'i;
+            type Lends = Nothing;
             type Output = $output;
 
             fn job(&mut self) -> &mut dyn Job<P> {

@@ -1,6 +1,6 @@
 //! The entries of a directory, lent one by one.
 
-use super::{Job, Operation};
+use super::{Entries, Job, Operation};
 use crate::attributes::{Entry, Name};
 use crate::error::Error;
 use crate::inflight::{Landed, Slot, Ticket};
@@ -108,10 +108,7 @@ impl<P: Protocol> Job<P> for List<'_, P> {
 }
 
 impl<P: Protocol> Operation<P> for List<'_, P> {
-    type Item<'i>
-        = Entry<'i>
-    where
-        Self: 'i;
+    type Lends = Entries;
     type Output = ();
 
     fn job(&mut self) -> &mut dyn Job<P> {

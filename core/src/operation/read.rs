@@ -1,7 +1,7 @@
 //! Fills pages with a part of a file.
 
 use super::filling::Filling;
-use super::{Job, Operation};
+use super::{Job, Nothing, Operation};
 use crate::error::Error;
 use crate::page::{self, Sink};
 use crate::protocol::{File, Protocol};
@@ -31,10 +31,7 @@ impl<'p, P: Protocol> Read<'p, P> {
 }
 
 impl<P: Protocol> Operation<P> for Read<'_, P> {
-    type Item<'i>
-        = ()
-    where
-        Self: 'i;
+    type Lends = Nothing;
     type Output = Filled;
 
     fn job(&mut self) -> &mut dyn Job<P> {

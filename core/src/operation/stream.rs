@@ -1,7 +1,7 @@
 //! Reads a file from front to back through a ring of pages.
 
 use super::filling::Filling;
-use super::{Job, Operation};
+use super::{Bytes, Job, Operation};
 use crate::error::Error;
 use crate::page::Sink;
 use crate::protocol::{File, Protocol};
@@ -23,10 +23,7 @@ impl<'p, P: Protocol> Stream<'p, P> {
 }
 
 impl<P: Protocol> Operation<P> for Stream<'_, P> {
-    type Item<'i>
-        = &'i [u8]
-    where
-        Self: 'i;
+    type Lends = Bytes;
     type Output = u64;
 
     fn job(&mut self) -> &mut dyn Job<P> {

@@ -142,3 +142,97 @@ impl ValidateNegotiateInfoResponse {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::testing::*;
+    use super::*;
+
+    const REQUEST_INFO: ValidateNegotiateInfoRequest = ValidateNegotiateInfoRequest {
+        capabilities: 0x47,
+        client_guid: [9; 16],
+        security_mode: 1,
+        dialects: Dialects::between(Dialect::Smb300, Dialect::Smb302),
+    };
+    #[rustfmt::skip]
+    const INPUT: [u8; 28] = [
+        0x47, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 1, 0, 2, 0, 0x00, 3, 0x02, 3,
+    ];
+
+    #[test]
+    fn what_negotiate_said_is_said_again() {
+        assert_eq!(encoded(|w| REQUEST_INFO.encode(w)), INPUT);
+        let all = ValidateNegotiateInfoRequest { dialects: Dialects::ALL, ..REQUEST_INFO };
+        assert_eq!(encoded(|w| all.encode(w)).len(), ValidateNegotiateInfoRequest::LEN_MAX);
+    }
+
+    #[test]
+    fn a_request_with_input() {
+        let request = Request {
+            ctl_code: VALIDATE_NEGOTIATE_INFO,
+            file_id: FileId::RELATED,
+            input: &INPUT,
+            max_output_response: ValidateNegotiateInfoResponse::LEN,
+        };
+        let bytes = encoded(|w| request.encode(w));
+        #[rustfmt::skip]
+        assert_eq!(bytes[..56], [
+            57, 0, 0, 0, 0x04, 0x02, 0x14, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+            255, 255, 255, 255, 255, 255, 255, 255, 120, 0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+        ]);
+        assert_eq!(bytes[56..], INPUT);
+    }
+
+    #[test]
+    fn a_request_without_input_has_a_byte_of_buffer() {
+        let file_id = FileId([5; 16]);
+        let request =
+            Request { ctl_code: GET_REPARSE_POINT, file_id, input: &[], max_output_response: 0x4000 };
+        let bytes = encoded(|w| request.encode(w));
+        assert_eq!(bytes[24..32], [0; 8]);
+        assert_eq!(bytes[56..], [0]);
+    }
+
+    /// Of Samba 4.17, at 3.0.
+    #[rustfmt::skip]
+    const RESPONSE: [u8; 72] = [
+        0x31, 0x00, 0x00, 0x00, 0x04, 0x02, 0x14, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x70, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x70, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x47, 0x00, 0x00, 0x00, 0x6c, 0x61, 0x62, 0x73, 0x6d, 0x62, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x03,
+    ];
+
+    #[test]
+    fn a_response() {
+        let response = Response::decode(&RESPONSE).unwrap();
+        assert_eq!(
+            response,
+            Response {
+                ctl_code: VALIDATE_NEGOTIATE_INFO,
+                file_id: FileId::RELATED,
+                output: &RESPONSE[REPLY_HEAD_MAX..]
+            }
+        );
+        assert_eq!(
+            ValidateNegotiateInfoResponse::decode(response.output),
+            Ok(ValidateNegotiateInfoResponse {
+                capabilities: 0x47,
+                server_guid: *b"labsmb\0\0\0\0\0\0\0\0\0\0",
+                security_mode: 1,
+                dialect: 0x0300,
+            })
+        );
+        strict(&RESPONSE, |body| Response::decode(body).err());
+        survives_any_byte(&RESPONSE, |body| Response::decode(body).err());
+        truncations_refused(response.output, |output| ValidateNegotiateInfoResponse::decode(output).err());
+    }
+
+    #[test]
+    fn output_over_the_fixed_part_is_refused() {
+        let mut body = RESPONSE;
+        body[32] = 111;
+        assert_eq!(Response::decode(&body), Err(Error::Malformed("IOCTL.OutputOffset")));
+    }
+}

@@ -371,3 +371,175 @@ fn hash(data: &[u8]) -> Result<u16, Error> {
 fn one(count: u16) -> Result<(), Error> {
     if count == 1 { Ok(()) } else { Err(Error::Misbehaved("NEGOTIATE chooses other than one algorithm")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::testing::*;
+    use super::*;
+    use std::vec::Vec;
+
+    fn request(dialects: Dialects) -> Request<'static> {
+        Request {
+            dialects,
+            security_mode: SIGNING_ENABLED,
+            capabilities: CAP_LARGE_MTU | CAP_ENCRYPTION,
+            client_guid: [9; 16],
+            salt: &[7; 32],
+            ciphers: &[AES_128_GCM, AES_128_CCM],
+            signing_algorithms: &[AES_GMAC, AES_CMAC, HMAC_SHA256],
+            netname: Some("nas"),
+        }
+    }
+
+    /// Of Samba 4.17, to a client that offers 3.1.1, both AES-128 ciphers and all signing algorithms.
+    #[rustfmt::skip]
+    const RESPONSE: [u8; 220] = [
+        0x41, 0x00, 0x01, 0x00, 0x11, 0x03, 0x03, 0x00, 0x6c, 0x61, 0x62, 0x73, 0x6d, 0x62, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00,
+        0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0xe0, 0x60, 0xd4, 0x6a, 0xc0, 0x80, 0xdd, 0x01,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x4a, 0x00, 0xd0, 0x00, 0x00, 0x00,
+        0x60, 0x48, 0x06, 0x06, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x02, 0xa0, 0x3e, 0x30, 0x3c, 0xa0, 0x0e,
+        0x30, 0x0c, 0x06, 0x0a, 0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a, 0xa3, 0x2a,
+        0x30, 0x28, 0xa0, 0x26, 0x1b, 0x24, 0x6e, 0x6f, 0x74, 0x5f, 0x64, 0x65, 0x66, 0x69, 0x6e, 0x65,
+        0x64, 0x5f, 0x69, 0x6e, 0x5f, 0x52, 0x46, 0x43, 0x34, 0x31, 0x37, 0x38, 0x40, 0x70, 0x6c, 0x65,
+        0x61, 0x73, 0x65, 0x5f, 0x69, 0x67, 0x6e, 0x6f, 0x72, 0x65, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x01, 0x00, 0x26, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x20, 0x00, 0x01, 0x00, 0x09, 0x22,
+        0xbc, 0x7b, 0xbf, 0x9d, 0x56, 0x22, 0x6a, 0xb9, 0xde, 0xec, 0x9c, 0x15, 0xfc, 0x22, 0x19, 0x7b,
+        0xf8, 0x0c, 0x0b, 0x0e, 0x66, 0x69, 0x63, 0x77, 0x23, 0xba, 0x89, 0x88, 0xad, 0xf0, 0x00, 0x00,
+        0x02, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x08, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x02, 0x00,
+    ];
+    const CONTEXT_COUNT_AT: usize = 6;
+    const CONTEXT_OFFSET_AT: usize = 60;
+    const PREAUTH_AT: usize = 144;
+    const ENCRYPTION_AT: usize = 192;
+    const SIGNING_AT: usize = 208;
+
+    fn decode_with(at: usize, bytes: &[u8]) -> Result<(), Error> {
+        let mut body = RESPONSE;
+        body[at..at + bytes.len()].copy_from_slice(bytes);
+        Response::decode(&body).map(drop)
+    }
+
+    #[test]
+    fn sets_of_dialects() {
+        use Dialect::*;
+        let list = |set: Dialects| set.iter().collect::<Vec<_>>();
+        assert_eq!(list(Dialects::ALL), Dialect::ALL);
+        assert_eq!(list(Dialects::between(Smb210, Smb302)), [Smb210, Smb300, Smb302]);
+        assert_eq!(list(Dialects::only(Smb311).with(Smb202)), [Smb202, Smb311]);
+        assert!(Dialects::between(Smb311, Smb202).is_empty() && Dialects::EMPTY.is_empty());
+        for dialect in Dialect::ALL {
+            assert_eq!(Dialect::from_revision(dialect.revision()), Some(dialect));
+            assert_eq!(Dialects::between(dialect, dialect), Dialects::only(dialect));
+        }
+        assert_eq!(Dialect::from_revision(0x02FF), None);
+    }
+
+    #[test]
+    fn a_request_without_3_1_1_ends_with_its_dialects() {
+        let bytes = encoded(|w| request(Dialects::between(Dialect::Smb202, Dialect::Smb302)).encode(w));
+        #[rustfmt::skip]
+        assert_eq!(bytes, [
+            36, 0, 4, 0, 1, 0, 0, 0, 0x44, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
+            0, 0, 0, 0, 0, 0, 0, 0, // ClientStartTime
+            0x02, 2, 0x10, 2, 0x00, 3, 0x02, 3,
+        ]);
+    }
+
+    #[test]
+    fn a_request_with_3_1_1_has_contexts() {
+        let bytes = encoded(|w| request(Dialects::between(Dialect::Smb302, Dialect::Smb311)).encode(w));
+        #[rustfmt::skip]
+        assert_eq!(bytes, [
+            36, 0, 2, 0, 1, 0, 0, 0, 0x44, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
+            104, 0, 0, 0, 4, 0, 0, 0, // NegotiateContextOffset, NegotiateContextCount
+            0x02, 3, 0x11, 3,
+            1, 0, 38, 0, 0, 0, 0, 0, 1, 0, 32, 0, 1, 0,
+            7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+            0, 0,
+            2, 0, 6, 0, 0, 0, 0, 0, 2, 0, 2, 0, 1, 0, 0, 0,
+            8, 0, 8, 0, 0, 0, 0, 0, 3, 0, 2, 0, 1, 0, 0, 0,
+            5, 0, 6, 0, 0, 0, 0, 0, b'n', 0, b'a', 0, b's', 0,
+        ]);
+    }
+
+    #[test]
+    fn what_is_not_offered_has_no_context() {
+        let request =
+            Request { ciphers: &[], signing_algorithms: &[], netname: None, ..request(Dialects::ALL) };
+        let bytes = encoded(|w| request.encode(w));
+        assert_eq!(bytes[28..36], [112, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(bytes.len(), 48 + 46);
+    }
+
+    #[test]
+    fn a_response_with_contexts() {
+        assert_eq!(
+            Response::decode(&RESPONSE),
+            Ok(Response {
+                security_mode: SIGNING_ENABLED,
+                dialect: Dialect::Smb311,
+                server_guid: *b"labsmb\0\0\0\0\0\0\0\0\0\0",
+                capabilities: CAP_DFS | CAP_LEASING | CAP_LARGE_MTU,
+                max_transact_size: 0x80_0000,
+                max_read_size: 0x80_0000,
+                max_write_size: 0x80_0000,
+                system_time: FileTime(0x01DD_80C0_6AD4_60E0),
+                security_buffer: &RESPONSE[64..138],
+                preauth_integrity_hash: Some(SHA_512),
+                cipher: Some(AES_128_GCM),
+                signing_algorithm: Some(AES_GMAC),
+            })
+        );
+        assert!(RESPONSE.len() <= REPLY_HEAD_MAX + 74);
+        strict(&RESPONSE, |body| Response::decode(body).err());
+        survives_any_byte(&RESPONSE, |body| Response::decode(body).err());
+    }
+
+    #[test]
+    fn before_3_1_1_contexts_are_not_looked_at() {
+        let mut body = RESPONSE;
+        body[4..6].copy_from_slice(&0x0302u16.to_le_bytes());
+        let response = Response::decode(&body[..138]).unwrap();
+        assert_eq!((response.dialect, response.cipher), (Dialect::Smb302, None));
+        body[4..6].copy_from_slice(&0x02FFu16.to_le_bytes());
+        assert_eq!(Response::decode(&body), Err(Error::Malformed("NEGOTIATE.DialectRevision")));
+    }
+
+    #[test]
+    fn unknown_contexts_are_skipped() {
+        assert_eq!(decode_with(ENCRYPTION_AT, &[0, 1]), Ok(()));
+        assert_eq!(decode_with(SIGNING_AT, &[0xFF, 0xFF]), Ok(()));
+    }
+
+    #[test]
+    fn a_context_that_comes_twice_or_chooses_two_is_refused() {
+        let twice = Err(Error::Misbehaved("NEGOTIATE has two contexts of one type"));
+        let other = Err(Error::Misbehaved("NEGOTIATE chooses other than one algorithm"));
+        assert_eq!(decode_with(SIGNING_AT, &[2, 0]), twice);
+        assert_eq!(decode_with(ENCRYPTION_AT, &[8, 0]), twice);
+        for at in [PREAUTH_AT, ENCRYPTION_AT, SIGNING_AT] {
+            assert_eq!(decode_with(at + 8, &[0, 0]), other);
+            assert_eq!(decode_with(at + 8, &[2, 0]), other);
+        }
+    }
+
+    #[test]
+    fn a_context_that_is_not_inside_is_refused() {
+        const OFFSET: Result<(), Error> = Err(Error::Malformed("NEGOTIATE.NegotiateContextOffset"));
+        for offset in [0u32, 64, 120, 127, 129, 204, 296, u32::MAX, u32::MAX - 7] {
+            assert_eq!(decode_with(CONTEXT_OFFSET_AT, &offset.to_le_bytes()), OFFSET, "{offset}");
+        }
+        assert_eq!(decode_with(CONTEXT_COUNT_AT, &[4, 0]), OFFSET);
+        assert_eq!(
+            decode_with(CONTEXT_COUNT_AT, &[17, 0]),
+            Err(Error::Misbehaved("NEGOTIATE has too many contexts"))
+        );
+        for (at, len) in [(PREAUTH_AT, 69u16), (ENCRYPTION_AT, 21), (SIGNING_AT, 5), (SIGNING_AT, u16::MAX)] {
+            assert!(decode_with(at + 2, &len.to_le_bytes()).is_err());
+        }
+        let short = Err(Error::Malformed("NegotiateContext.Salt"));
+        assert_eq!(decode_with(PREAUTH_AT + 10, &[33, 0]), short);
+    }
+}

@@ -45,11 +45,16 @@ impl Request {
 /// The most bytes of a reply behind the header, besides the output buffer.
 pub const REPLY_HEAD_MAX: usize = 8;
 
+/// Where the name stands in an entry.
+pub const NAME_AT: usize = 80;
+
 /// Some entries, at least one. That there are no more is a status, `STATUS_NO_MORE_FILES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response<'a> {
     /// As long as was asked at most; that is for the caller to check.
     pub output_buffer: &'a [u8],
+    /// Where it starts, counted from the header.
+    pub output_buffer_offset: usize,
 }
 
 impl<'a> Response<'a> {
@@ -57,10 +62,10 @@ impl<'a> Response<'a> {
     pub fn decode(body: &'a [u8]) -> Result<Response<'a>, Error> {
         let mut r = Reader::new(body);
         structure_size(&mut r, 9, "QUERY_DIRECTORY.StructureSize")?;
-        let offset = r.le16("QUERY_DIRECTORY.OutputBufferOffset")?.into();
+        let offset: usize = r.le16("QUERY_DIRECTORY.OutputBufferOffset")?.into();
         let len = r.le32("QUERY_DIRECTORY.OutputBufferLength")? as usize;
         let output_buffer = buffer(body, REPLY_HEAD_MAX, offset, len, "QUERY_DIRECTORY.OutputBufferOffset")?;
-        Ok(Response { output_buffer })
+        Ok(Response { output_buffer, output_buffer_offset: offset })
     }
 }
 
@@ -75,6 +80,11 @@ impl<'a> Entries<'a> {
     /// Starts at the first entry of `output_buffer`; none if it is empty.
     pub const fn new(output_buffer: &'a [u8]) -> Entries<'a> {
         Entries { rest: output_buffer }
+    }
+
+    /// How many bytes at the end of the output buffer are still to be decoded; zero after the last entry.
+    pub const fn left(&self) -> usize {
+        self.rest.len()
     }
 }
 
@@ -186,5 +196,163 @@ impl<'a> Entry<'a> {
     /// What kind of reparse point it is, a symbolic link for one. `None` if it is none.
     pub const fn reparse_tag(&self) -> Option<u32> {
         if self.file_attributes & ATTRIBUTE_REPARSE_POINT != 0 { Some(self.ea_size) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::testing::*;
+    use super::*;
+    use std::string::String;
+    use std::vec::Vec;
+
+    #[test]
+    fn a_request() {
+        let request = Request {
+            file_id: FileId([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]),
+            flags: RESTART_SCANS,
+            output_buffer_length: 0x1_0000,
+        };
+        #[rustfmt::skip]
+        assert_eq!(encoded(|w| request.encode(w)), [
+            33, 0, 38, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+            96, 0, 2, 0, 0, 0, 1, 0, b'*', 0,
+        ]);
+    }
+
+    /// Of Samba 4.17, cut to two entries, the times and the last name made to differ.
+    #[rustfmt::skip]
+    const RESPONSE: [u8; 186] = [
+        0x09, 0x00, 0x48, 0x00, 0xb2, 0x00, 0x00, 0x00,
+        0x58, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x71, 0x2b, 0xaa, 0x58, 0x28, 0x3d, 0xda, 0x01,
+        0x50, 0x83, 0x82, 0x7f, 0xbe, 0x80, 0xdd, 0x01, 0x14, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01,
+        0x15, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x60, 0x9a, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x2e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x71, 0x2b, 0xaa, 0x58, 0x28, 0x3d, 0xda, 0x01,
+        0x2c, 0x5d, 0x01, 0x5f, 0xc0, 0x80, 0xdd, 0x01, 0x14, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01,
+        0x15, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x10, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x14, 0x60, 0x9a, 0x00, 0x00, 0x00, 0x00, 0x00,
+        b's', 0, b'p', 0, b'a', 0, b'r', 0, b's', 0,
+    ];
+    const NAME_LEN_AT: usize = 60;
+
+    fn entries(output: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
+        Entries::new(output).collect()
+    }
+
+    #[test]
+    fn a_response_and_its_entries() {
+        let output = Response::decode(&RESPONSE).unwrap().output_buffer;
+        let entries = entries(output).unwrap();
+        let [dot, file] = entries[..] else { panic!() };
+        assert!(dot.is_dot() && !dot.is_plain() && dot.is_directory());
+        assert_eq!(
+            file,
+            Entry {
+                name: b"s\0p\0a\0r\0s\0",
+                creation_time: FileTime(0x01DA_3D28_58AA_2B71),
+                last_access_time: FileTime(0x01DD_80C0_5F01_5D2C),
+                last_write_time: FileTime(0x01DA_3D28_58B0_5814),
+                change_time: FileTime(0x01DA_3D28_58B0_5815),
+                end_of_file: 65537,
+                allocation_size: 69632,
+                file_attributes: 0x80,
+                ea_size: 0,
+                file_id: 0x009A_6014,
+            }
+        );
+        assert_eq!(char::decode_utf16(file.units()).map(Result::unwrap).collect::<String>(), "spars");
+        assert!(!file.is_dot() && file.is_plain() && !file.is_directory());
+        assert_eq!(file.reparse_tag(), None);
+        strict(&RESPONSE, |body| Response::decode(body).err());
+        survives_any_byte(&RESPONSE, |body| {
+            let output = Response::decode(body).ok()?.output_buffer;
+            assert!(Entries::new(output).count() <= 2);
+            None
+        });
+    }
+
+    #[test]
+    fn what_is_left_tells_where_the_next_entry_is() {
+        let output = &RESPONSE[REPLY_HEAD_MAX..];
+        let mut entries = Entries::new(output);
+        let mut at = 0;
+        for left in [90, 0] {
+            let name = entries.next().unwrap().unwrap().name;
+            assert_eq!(&output[at + NAME_AT..][..name.len()], name);
+            assert_eq!(entries.left(), left);
+            at = output.len() - left;
+        }
+    }
+
+    #[test]
+    fn an_empty_output_buffer_has_no_entries() {
+        let response = Response::decode(&[9, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+        assert_eq!(entries(response.output_buffer), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn truncated_entries_are_refused() {
+        let output = &RESPONSE[REPLY_HEAD_MAX..];
+        for len in 1..output.len() {
+            assert!(entries(&output[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn the_next_entry_is_ahead_aligned_and_inside() {
+        const NEXT: Error = Error::Malformed("FileIdFullDirectoryInformation.NextEntryOffset");
+        for next in [1u32, 8, 80, 84, 89, 92, 176, 178, 184, u32::MAX, u32::MAX - 7] {
+            let mut output = RESPONSE[REPLY_HEAD_MAX..].to_vec();
+            output[..4].copy_from_slice(&next.to_le_bytes());
+            let mut entries = Entries::new(&output);
+            if next == 176 {
+                assert!(entries.next().unwrap().is_ok()); // Two bytes are left for the second.
+                assert!(entries.next().unwrap().is_err());
+            } else {
+                assert_eq!(entries.next(), Some(Err(NEXT)), "{next}");
+            }
+            assert_eq!(entries.next(), None);
+        }
+    }
+
+    #[test]
+    fn a_name_is_not_empty_even_and_inside() {
+        for (len, field) in [
+            (0u32, "FileIdFullDirectoryInformation.FileNameLength"),
+            (3, "FileIdFullDirectoryInformation.FileNameLength"),
+            (u32::MAX, "FileIdFullDirectoryInformation.FileNameLength"),
+            (100, "FileIdFullDirectoryInformation.FileName"),
+            (u32::MAX - 1, "FileIdFullDirectoryInformation.FileName"),
+            (10, "FileIdFullDirectoryInformation.NextEntryOffset"),
+        ] {
+            let mut output = RESPONSE[REPLY_HEAD_MAX..].to_vec();
+            output[NAME_LEN_AT..NAME_LEN_AT + 4].copy_from_slice(&len.to_le_bytes());
+            assert_eq!(entries(&output), Err(Error::Malformed(field)));
+        }
+    }
+
+    #[test]
+    fn names_that_a_path_gives_a_meaning_are_not_plain() {
+        let mut entry = entries(&RESPONSE[REPLY_HEAD_MAX..]).unwrap()[1];
+        for name in [&b".\0"[..], b".\0.\0", b"a\0/\0", b"\\\0", b"\0\0", b"a\0\0\0"] {
+            entry.name = name;
+            assert!(!entry.is_plain());
+        }
+        for name in [&b".\0.\0.\0"[..], b"a\0", b"\x2F\x01", b"\x01\x5C", b"\x00\xD8"] {
+            entry.name = name;
+            assert!(entry.is_plain());
+        }
+    }
+
+    #[test]
+    fn a_reparse_point_has_a_tag() {
+        let mut entry = entries(&RESPONSE[REPLY_HEAD_MAX..]).unwrap()[1];
+        entry.file_attributes |= ATTRIBUTE_REPARSE_POINT;
+        entry.ea_size = 0xA000_000C;
+        assert_eq!(entry.reparse_tag(), Some(0xA000_000C));
     }
 }

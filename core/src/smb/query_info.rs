@@ -120,7 +120,7 @@ impl AllInformation {
     /// The least that servers accept as output buffer: all but the name, which ends it and has no bound.
     pub const OUTPUT_MIN: u32 = 104;
 
-    /// Decodes an output buffer. All that follows `ModeInformation` may be cut off.
+    /// Decodes an output buffer. The name that follows `AlignmentInformation` may be cut off anywhere, its length too.
     pub fn decode(output: &[u8]) -> Result<AllInformation, Error> {
         let mut r = Reader::new(output);
         let creation_time = FileTime(r.le64("FileBasicInformation.CreationTime")?);
@@ -136,7 +136,7 @@ impl AllInformation {
         let directory = r.u8("FileStandardInformation.Directory")? != 0;
         r.skip(2, "FileStandardInformation.Reserved")?;
         let index_number = r.le64("FileInternalInformation.IndexNumber")?;
-        r.skip(4 + 4 + 8 + 4, "FileModeInformation.Mode")?; // Ea, Access, Position, Mode
+        r.skip(4 + 4 + 8 + 4 + 4, "FileAlignmentInformation")?; // Ea, Access, Position, Mode, Alignment
         Ok(AllInformation {
             creation_time,
             last_access_time,
@@ -252,5 +252,127 @@ impl FsFullSizeInformation {
     /// Bytes that nobody has taken, `u64::MAX` if they are more.
     pub const fn actual_available_bytes(&self) -> u64 {
         self.actual_available_allocation_units.saturating_mul(self.unit_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::testing::*;
+    use super::*;
+
+    const FILE_ID: FileId = FileId([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+
+    #[test]
+    fn requests() {
+        for (request, start) in [
+            (Request::all_information(FILE_ID), [41, 0, 1, 18, 104, 0, 0, 0]),
+            (Request::network_open_information(FILE_ID), [41, 0, 1, 34, 56, 0, 0, 0]),
+            (Request::fs_full_size_information(FILE_ID), [41, 0, 2, 7, 32, 0, 0, 0]),
+        ] {
+            let bytes = encoded(|w| request.encode(w));
+            assert_eq!(bytes[..8], start);
+            assert_eq!(bytes[8..24], [0; 16]);
+            assert_eq!(bytes[24..40], FILE_ID.0);
+            assert_eq!(bytes[40..], [0]);
+        }
+    }
+
+    /// Of Samba 4.17, the times made to differ: `FileAllInformation` with the name cut off, STATUS_BUFFER_OVERFLOW.
+    #[rustfmt::skip]
+    const ALL: [u8; 112] = [
+        0x09, 0x00, 0x48, 0x00, 0x68, 0x00, 0x00, 0x00, 0x71, 0x2b, 0xaa, 0x58, 0x28, 0x3d, 0xda, 0x01,
+        0x2c, 0x5d, 0x01, 0x5f, 0xc0, 0x80, 0xdd, 0x01, 0x14, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01,
+        0x15, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x13, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x60, 0x9a, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x81, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x5c, 0x00, 0x73, 0x00,
+    ];
+    const NETWORK_OPEN: [u8; 64] = [
+        0x09, 0x00, 0x48, 0x00, 0x38, 0x00, 0x00, 0x00, 0x71, 0x2b, 0xaa, 0x58, 0x28, 0x3d, 0xda, 0x01, 0x2c,
+        0x5d, 0x01, 0x5f, 0xc0, 0x80, 0xdd, 0x01, 0x14, 0x58, 0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01, 0x15, 0x58,
+        0xb0, 0x58, 0x28, 0x3d, 0xda, 0x01, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x13, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    ];
+    const FS_FULL_SIZE: [u8; 40] = [
+        0x09, 0x00, 0x48, 0x00, 0x20, 0x00, 0x00, 0x00, 0x74, 0x8e, 0xbf, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x10,
+        0x43, 0xc1, 0x04, 0x00, 0x00, 0x00, 0x00, 0x11, 0x43, 0xc1, 0x04, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00,
+        0x00, 0x00, 0x00, 0x02, 0x00, 0x00,
+    ];
+
+    fn output(body: &[u8]) -> &[u8] {
+        Response::decode(body).unwrap().output_buffer
+    }
+
+    #[test]
+    fn responses() {
+        for body in [&ALL[..], &NETWORK_OPEN, &FS_FULL_SIZE] {
+            assert_eq!(output(body), &body[REPLY_HEAD_MAX..]);
+            strict(body, |body| Response::decode(body).err());
+        }
+        survives_any_byte(&FS_FULL_SIZE, |body| Response::decode(body).err());
+        assert_eq!(output(&[9, 0, 0, 0, 0, 0, 0, 0]), &[0; 0]);
+        let over_the_head = Response::decode(&[9, 0, 71, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(over_the_head, Err(Error::Malformed("QUERY_INFO.OutputBufferOffset")));
+    }
+
+    #[test]
+    fn all_information_may_lack_its_name() {
+        let information = AllInformation {
+            creation_time: FileTime(0x01DA_3D28_58AA_2B71),
+            last_access_time: FileTime(0x01DD_80C0_5F01_5D2C),
+            last_write_time: FileTime(0x01DA_3D28_58B0_5814),
+            change_time: FileTime(0x01DA_3D28_58B0_5815),
+            file_attributes: 0x80,
+            allocation_size: 4096,
+            end_of_file: 19,
+            number_of_links: 1,
+            directory: false,
+            index_number: 0x009A_600F,
+        };
+        let output = output(&ALL);
+        for len in 96..=output.len() {
+            assert_eq!(AllInformation::decode(&output[..len]), Ok(information));
+        }
+        truncations_refused(&output[..96], |output| AllInformation::decode(output).err());
+    }
+
+    #[test]
+    fn network_open_information() {
+        let output = output(&NETWORK_OPEN);
+        let information = NetworkOpenInformation::decode(output).unwrap();
+        assert_eq!(
+            information,
+            NetworkOpenInformation {
+                creation_time: FileTime(0x01DA_3D28_58AA_2B71),
+                last_access_time: FileTime(0x01DD_80C0_5F01_5D2C),
+                last_write_time: FileTime(0x01DA_3D28_58B0_5814),
+                change_time: FileTime(0x01DA_3D28_58B0_5815),
+                allocation_size: 4096,
+                end_of_file: 19,
+                file_attributes: 0x80,
+            }
+        );
+        assert!(!information.is_directory());
+        assert_eq!(output.len(), NetworkOpenInformation::LEN as usize);
+        truncations_refused(output, |output| NetworkOpenInformation::decode(output).err());
+    }
+
+    #[test]
+    fn fs_full_size_information_in_bytes() {
+        let output = output(&FS_FULL_SIZE);
+        let information = FsFullSizeInformation::decode(output).unwrap();
+        assert_eq!(information.total_bytes(), 0x0FBF_8E74 * 1024);
+        assert_eq!(information.caller_available_bytes(), 0x04C1_4310 * 1024);
+        assert_eq!(information.actual_available_bytes(), 0x04C1_4311 * 1024);
+        assert_eq!(output.len(), FsFullSizeInformation::LEN as usize);
+        truncations_refused(output, |output| FsFullSizeInformation::decode(output).err());
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_saturate() {
+        let information = FsFullSizeInformation::decode(&[0xFF; 32]).unwrap();
+        assert_eq!(information.unit_bytes(), u64::from(u32::MAX) * u64::from(u32::MAX));
+        assert_eq!(information.total_bytes(), u64::MAX);
     }
 }

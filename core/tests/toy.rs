@@ -1,0 +1,22 @@
+//! The shared rooms under a protocol that has no SMB in it. What they promise must hold for it too.
+//!
+//! `protocol` is the client's half of the toy and `peer` the server's, with encoders of its own.
+//! `world` joins both. The other modules are tests, by theme.
+
+mod toy {
+    mod peer;
+    mod protocol;
+    mod world;
+
+    mod counting;
+    mod driver;
+    mod dropping;
+    mod lies;
+    mod listing;
+    mod misuse;
+    mod reading;
+    mod sealing;
+    mod seeds;
+    mod streaming;
+    mod timing;
+}

@@ -1,0 +1,387 @@
+//! The client's half of the toy.
+//!
+//! A frame is a big-endian length and that many bytes; length 0 is a keepalive. A request is a frame:
+//! id 8, kind 1, handle 4, offset 8, len 4, length of path 2, path. A frame from the server is, if sealed, an
+//! envelope (`E`, key 1, checksum 4) and then one or more replies: id 8, kind 1, status 1, grant 2, gap 2, pad 2,
+//! len 4; then gap, `len` bytes, pad. Little-endian all. The id `NOTICE` is a message that nobody asked for.
+
+use pagewire::attributes::{Attributes, Encoding, Kind};
+use pagewire::compound::Cost;
+use pagewire::inflight::{Inflight, Slot};
+use pagewire::plan::Limits;
+use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Progress, Reply};
+use pagewire::segment::Extent;
+use pagewire::wire::{Reader, Writer};
+use pagewire::{Error, Outbox, Protocol, Reason, Refusal};
+
+pub const CONNECT: u8 = 1;
+pub const OPEN: u8 = 2;
+pub const READ: u8 = 3;
+pub const LIST: u8 = 4;
+pub const STAT: u8 = 5;
+pub const CLOSE: u8 = 6;
+
+pub const OK: u8 = 0;
+pub const EOF: u8 = 1;
+pub const REFUSED: u8 = 2;
+pub const PENDING: u8 = 3;
+
+pub const NOTICE: u64 = u64::MAX;
+pub const REQUEST_LEN: usize = 27;
+pub const HEAD_LEN: usize = 20;
+pub const ENVELOPE_LEN: usize = 6;
+/// The largest reply that is not a listing: an open's.
+pub const BODY_LEN_MAX: usize = 12;
+
+/// The toy's own state, and what the tests look at.
+#[derive(Debug)]
+pub struct Toy {
+    pub sealed: bool,
+    /// What one credit buys, in bytes of a read.
+    pub unit: u32,
+    pub credits: u32,
+    /// Credits that the requests in flight took.
+    pub charged: u32,
+    pub read_len_max: u32,
+    pub frames_ended: u32,
+    pub notices: u32,
+    next_id: u64,
+    envelope: [u8; ENVELOPE_LEN],
+    absorbed: usize,
+    opened: bool,
+    sum: u32,
+}
+
+/// Where an operation stands: whether its request was sent, and how far a listing came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stage {
+    asked: bool,
+    ended: bool,
+    cursor: u64,
+}
+
+struct Request<'p> {
+    kind: u8,
+    handle: u32,
+    extent: Extent,
+    path: &'p str,
+}
+
+#[derive(Clone, Copy)]
+struct ReplyHead {
+    id: u64,
+    kind: u8,
+    status: u8,
+    grant: u16,
+    gap: u16,
+    pad: u16,
+    len: u32,
+}
+
+const NOWHERE: Extent = Extent { offset: 0, len: 0 };
+
+fn hash(sum: u32, byte: u8) -> u32 {
+    (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+}
+
+impl ReplyHead {
+    fn decode(message: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(message);
+        Ok(ReplyHead {
+            id: reader.le64("id")?,
+            kind: reader.u8("kind")?,
+            status: reader.u8("status")?,
+            grant: reader.le16("grant")?,
+            gap: reader.le16("gap")?,
+            pad: reader.le16("pad")?,
+            len: reader.le32("len")?,
+        })
+    }
+
+    fn refusal(&self) -> Error {
+        let reason = if self.len == 2 { Reason::NotFound } else { Reason::Other };
+        Error::Refused(Refusal { reason, code: self.len, name: "", during: "TOY" })
+    }
+}
+
+impl Toy {
+    pub fn new(sealed: bool, unit: u32) -> Self {
+        Toy {
+            sealed,
+            unit,
+            credits: 1,
+            charged: 0,
+            read_len_max: 0,
+            frames_ended: 0,
+            notices: 0,
+            next_id: 1,
+            envelope: [0; ENVELOPE_LEN],
+            absorbed: 0,
+            opened: false,
+            sum: 0,
+        }
+    }
+
+    /// Sends if it fits now; `Budget` if it never will.
+    fn send(
+        &mut self,
+        request: Request<'_>,
+        nobody: bool,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let (charge, body, extent) = match request.kind {
+            READ => (request.extent.len.div_ceil(self.unit), 0, request.extent),
+            LIST => (1, request.extent.len as usize, NOWHERE),
+            _ => (1, BODY_LEN_MAX, NOWHERE),
+        };
+        let tx = 4 + REQUEST_LEN + request.path.len();
+        let cost = Cost { tx, slots: 1, reply: HEAD_LEN + body, allowance: charge };
+        if let Some((what, need, have)) = cost.exceeds(&out.lent()) {
+            return Err(Error::Budget { what, need, have });
+        }
+        if !cost.fits(&Cost { allowance: self.credits, ..out.room() }) {
+            return Ok(Progress::Wait);
+        }
+        let id = self.next_id;
+        out.frame(|writer| {
+            writer.put(&((tx - 4) as u32).to_be_bytes());
+            encode(writer, id, &request);
+            Ok(())
+        })?;
+        let slot = Slot::awaiting(id, u16::from(request.kind), charge, extent);
+        if nobody {
+            out.expect_nothing(slot)?
+        } else {
+            out.expect(slot)?
+        }
+        self.next_id += 1;
+        self.credits -= charge;
+        self.charged += charge;
+        Ok(Progress::Sent)
+    }
+
+    fn once(
+        &mut self,
+        kind: u8,
+        handle: u32,
+        path: &str,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        if stage.asked {
+            return Ok(Progress::Complete);
+        }
+        let progress = self.send(Request { kind, handle, extent: NOWHERE, path }, kind == CLOSE, out)?;
+        stage.asked = progress == Progress::Sent;
+        Ok(progress)
+    }
+
+    fn list(&mut self, path: &str, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if stage.ended {
+            return Ok(Progress::Complete);
+        }
+        if stage.asked {
+            return Ok(Progress::Wait);
+        }
+        let len = out.lent().reply.saturating_sub(HEAD_LEN) as u32;
+        let extent = Extent { offset: stage.cursor, len };
+        let progress = self.send(Request { kind: LIST, handle: 0, extent, path }, false, out)?;
+        stage.asked = progress == Progress::Sent;
+        Ok(progress)
+    }
+
+    fn opened(
+        &mut self,
+        mut body: Reader<'_>,
+        orphan: bool,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<u32>, Error> {
+        let handle = body.le32("handle")?;
+        let attributes = Attributes { len: body.le64("length of a file")?, ..Attributes::default() };
+        if orphan {
+            self.send(Request { kind: CLOSE, handle, extent: NOWHERE, path: "" }, true, out)?;
+        }
+        Ok(Answer::Opened(File { handle, attributes }))
+    }
+}
+
+fn encode(writer: &mut Writer<'_>, id: u64, request: &Request<'_>) {
+    writer.le64(id);
+    writer.u8(request.kind);
+    writer.le32(request.handle);
+    writer.le64(request.extent.offset);
+    writer.le32(request.extent.len);
+    writer.le16(request.path.len() as u16);
+    writer.put(request.path.as_bytes());
+}
+
+/// The entries of a listing: the cursor of the next request (0 at the end), then the entries.
+fn listed(mut body: Reader<'_>, stage: Option<&mut Stage>) -> Result<Answer<u32>, Error> {
+    let cursor = body.le64("cursor")?;
+    let Some(stage) = stage else { return Ok(Answer::Nothing) };
+    if cursor != 0 && cursor <= stage.cursor {
+        return Err(Error::Misbehaved("the cursor of a listing does not move on"));
+    }
+    *stage = Stage { asked: false, ended: cursor == 0, cursor };
+    Ok(Answer::Entries { start: HEAD_LEN + 8, len: body.rest().len() })
+}
+
+impl Protocol for Toy {
+    type Handle = u32;
+    type Stage = Stage;
+
+    fn need(&self) -> Cost {
+        // Eight heads in a chain and the scratch.
+        Cost { tx: 64, slots: 1, reply: 256, allowance: 0 }
+    }
+
+    fn mark(&self, mark: [u8; 4]) -> Result<u32, Error> {
+        Ok(u32::from_be_bytes(mark))
+    }
+
+    fn head_len(&self) -> usize {
+        if self.sealed && !self.opened { ENVELOPE_LEN } else { HEAD_LEN }
+    }
+
+    fn absorb(&mut self, bytes: &mut [u8]) {
+        for byte in bytes.iter_mut().filter(|_| self.sealed) {
+            match self.envelope.get_mut(self.absorbed) {
+                Some(place) => *place = *byte,
+                None => {
+                    *byte ^= self.envelope[1].wrapping_add(self.absorbed as u8);
+                    self.sum = hash(self.sum, *byte);
+                }
+            }
+            self.absorbed += 1;
+        }
+    }
+
+    fn head(&mut self, head: &[u8], _left: u32, inflight: &Inflight<'_>) -> Result<Head, Error> {
+        if self.sealed && !self.opened {
+            self.opened = head[0] == b'E';
+            return if self.opened { Ok(Head::Forget) } else { Err(Error::Malformed("envelope")) };
+        }
+        let reply = ReplyHead::decode(head)?;
+        let pad = u32::from(reply.pad);
+        let slot = (reply.id != NOTICE).then(|| inflight.find(reply.id));
+        if slot == Some(None) {
+            return Err(Error::Misbehaved("a reply that no request awaits"));
+        }
+        let slot = slot.flatten();
+        let asked = slot.and_then(|slot| inflight.get(slot));
+        if asked.is_some_and(|asked| asked.kind != u16::from(reply.kind)) {
+            return Err(Error::Misbehaved("a reply of another kind"));
+        }
+        match (reply.status, reply.kind, slot) {
+            (OK, READ, Some(slot)) => {
+                if asked.is_none_or(|asked| reply.len > asked.extent.len) {
+                    return Err(Error::Misbehaved("more data than was asked for"));
+                }
+                Ok(Head::Data { slot, gap: u32::from(reply.gap), len: reply.len, pad })
+            }
+            (OK, ..) => match HEAD_LEN + reply.len as usize {
+                want if want > head.len() => Ok(Head::Need(want)),
+                _ => Ok(Head::Message { slot, pad }),
+            },
+            (EOF, READ, Some(_)) | (REFUSED | PENDING, _, Some(_)) => Ok(Head::Message { slot, pad }),
+            _ => Err(Error::Malformed("status")),
+        }
+    }
+
+    fn part_end(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn frame_end(&mut self) -> Result<(), Error> {
+        let [_, _, announced @ ..] = self.envelope;
+        let honest = !self.sealed || (self.opened && u32::from_le_bytes(announced) == self.sum);
+        (self.absorbed, self.opened, self.sum) = (0, false, 0);
+        self.frames_ended += 1;
+        if honest { Ok(()) } else { Err(Error::Unauthentic("checksum")) }
+    }
+
+    fn ask(
+        &mut self,
+        ask: Ask<'_, u32>,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        match ask {
+            Ask::Connect => self.once(CONNECT, 0, "", stage, out),
+            Ask::Open { path } => self.once(OPEN, 0, path, stage, out),
+            Ask::Stat { path } => self.once(STAT, 0, path, stage, out),
+            Ask::Close { handle } => self.once(CLOSE, handle, "", stage, out),
+            Ask::List { path } => self.list(path, stage, out),
+            Ask::Read { handle, extent } => {
+                self.send(Request { kind: READ, handle, extent, path: "" }, false, out)
+            }
+            Ask::Statfs { .. } => Err(Error::Incompatible("the toy has no statfs")),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        reply: Reply<'_>,
+        mut stage: Option<&mut Stage>,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<u32>, Error> {
+        let head = ReplyHead::decode(reply.message)?;
+        self.credits += u32::from(head.grant);
+        if head.status == PENDING {
+            return Ok(Answer::Interim);
+        }
+        self.charged -= reply.slot.charge;
+        if let (REFUSED, Some(stage)) = (head.status, &mut stage) {
+            stage.ended = true;
+        }
+        let mut body = Reader::new(&reply.message[HEAD_LEN..]);
+        match (head.status, head.kind) {
+            (REFUSED, _) => Err(head.refusal()),
+            (EOF, _) => Ok(Answer::EndOfFile),
+            (_, CONNECT) => {
+                self.read_len_max = body.le32("longest read")?;
+                Ok(Answer::Nothing)
+            }
+            (_, OPEN) => self.opened(body, stage.is_none(), out),
+            (_, READ) => Ok(Answer::Data),
+            (_, STAT) => {
+                let kind = if body.u8("kind of a file")? == 1 { Kind::Directory } else { Kind::File };
+                let len = body.le64("length of a file")?;
+                Ok(Answer::Attributes(Attributes { kind, len, ..Attributes::default() }))
+            }
+            (_, LIST) => listed(body, stage),
+            _ => Ok(Answer::Nothing),
+        }
+    }
+
+    fn notice(&mut self, _message: &[u8], _out: &mut Outbox<'_, '_>) -> Result<(), Error> {
+        self.notices += 1;
+        Ok(())
+    }
+
+    fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error> {
+        let mut reader = Reader::new(entries);
+        reader.skip(at, "offset of an entry")?;
+        let next = reader.le32("next entry")? as usize;
+        let len = reader.le64("length of a file")?;
+        let name_len = usize::from(reader.le16("length of a name")?);
+        let name_start = reader.at();
+        reader.skip(name_len, "name")?;
+        Ok(EntryAt {
+            name_start,
+            name_len,
+            encoding: Encoding::Bytes,
+            attributes: Attributes { len, ..Attributes::default() },
+            next: (next != 0).then_some(next),
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        let unit = u64::from(self.unit);
+        Limits {
+            read_len_max: self.read_len_max,
+            allowance: u64::from(self.credits) * unit,
+            allowance_total: u64::from(self.credits + self.charged) * unit,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What the tests against real servers share: where the servers are, a session, digests, what a process cost.
+//!
+//! `testing/servers/run -- cargo test -p pagewire-interop --release` starts the servers. Without them a test prints
+//! why it did nothing.
+
+pub mod usage;
+
+use pagewire::blocking::{self, Failure};
+use pagewire::operation::Operation;
+use pagewire::smb::{Config, Dialects, Entropy, Identity, Policy, Smb};
+use pagewire::{Client, Connect, File, List, Open, Pages, Read, Stream};
+use pagewire::{smb::FileId, storage::StorageArray};
+use pagewire_std::{MonotonicClock, Tcp, random};
+use sha2::{Digest, Sha256};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The login of the servers.
+pub const USER: Identity<'static> = Identity::Named { domain: "", user: "lab", password: "lab-password" };
+/// Nobody in particular.
+pub const GUEST: Identity<'static> = Identity::Guest;
+
+/// The servers.
+#[derive(Clone, Debug)]
+pub struct Lab {
+    /// Samba as it comes, `HOST:PORT`.
+    pub samba: String,
+    /// With signing mandatory.
+    pub signed: String,
+    /// With reads of 64 KiB at most and 16 credits.
+    pub tight: String,
+    /// What the shares show.
+    pub files: PathBuf,
+}
+
+impl Lab {
+    /// `None`, and a line that says so, where no servers were started.
+    pub fn find() -> Option<Lab> {
+        let get = |name| {
+            let value = std::env::var(name);
+            value
+                .inspect_err(|_| println!("skipped: {name} is not set; testing/servers/run starts servers"))
+                .ok()
+        };
+        Some(Lab {
+            samba: get("PAGEWIRE_SAMBA")?,
+            signed: get("PAGEWIRE_SAMBA_SIGNED")?,
+            tight: get("PAGEWIRE_SAMBA_TIGHT")?,
+            files: get("PAGEWIRE_TEST_FILES")?.into(),
+        })
+    }
+
+    /// The digests that `SHA256SUMS` gives, by name.
+    pub fn sums(&self) -> Vec<(String, String)> {
+        let sums = std::fs::read_to_string(self.files.join("SHA256SUMS")).expect("SHA256SUMS is readable");
+        let line = |line: &str| {
+            let (sum, name) = line.split_once("  ").expect("a sum and a name");
+            (name.trim_start_matches("./").to_owned(), sum.to_owned())
+        };
+        sums.lines().map(line).collect()
+    }
+}
+
+/// How to connect.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// The share.
+    pub share: &'static str,
+    /// As whom.
+    pub identity: Identity<'static>,
+    /// What is offered.
+    pub dialects: Dialects,
+    /// What is offered, if not everything.
+    pub ciphers: Option<u16>,
+    /// What is offered, if not everything.
+    pub signing_algorithm: Option<u16>,
+    /// Signed always.
+    pub sign: Policy,
+    /// Sealed always.
+    pub seal: Policy,
+}
+
+impl Options {
+    /// The share `data`, as the user, with everything offered.
+    pub fn new(address: &str) -> Options {
+        Options {
+            address: address.to_owned(),
+            share: "data",
+            identity: USER,
+            dialects: Dialects::ALL,
+            ciphers: None,
+            signing_algorithm: None,
+            sign: Policy::IfNeeded,
+            seal: Policy::IfNeeded,
+        }
+    }
+}
+
+/// A connection.
+pub struct Session<'s> {
+    /// The engine.
+    pub client: Client<'s, Smb<'s>>,
+    io: Tcp,
+    clock: MonotonicClock,
+}
+
+/// Why something did not work.
+pub type Error = Failure<std::io::Error>;
+
+/// Connects and shows the session to `body`.
+pub fn with_session<R>(options: &Options, body: impl FnOnce(&mut Session<'_>) -> R) -> Result<R, Error> {
+    let (host, port) = options.address.split_once(':').expect("HOST:PORT");
+    let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
+    let entropy = Entropy::from_bytes(random().expect("the system has random bytes"));
+    let ciphers = options.ciphers.map(|id| [id]);
+    let algorithms = options.signing_algorithm.map(|id| [id]);
+    let mut config = Config::new(host, options.share, options.identity, entropy);
+    config.dialects = options.dialects;
+    config.sign = options.sign;
+    config.seal = options.seal;
+    if let Some(ciphers) = &ciphers {
+        config.ciphers = ciphers;
+    }
+    if let Some(algorithms) = &algorithms {
+        config.signing_algorithms = algorithms;
+    }
+    let client = Client::new(storage.lend(), Smb::new(config)).map_err(Failure::Engine)?;
+    let port = port.parse().expect("a port");
+    let io = Tcp::connect(host, port, Duration::from_secs(10)).map_err(Failure::Transport)?;
+    let mut session = Session { client, io, clock: MonotonicClock::new() };
+    session.run(&mut Connect::new())?;
+    Ok(body(&mut session))
+}
+
+impl<'s> Session<'s> {
+    /// Runs an operation that lends nothing of interest.
+    pub fn run<O: Operation<Smb<'s>>>(&mut self, op: &mut O) -> Result<O::Output, Error> {
+        blocking::run(&mut self.client, &mut self.io, &self.clock, op)
+    }
+
+    /// Opens a file.
+    pub fn open(&mut self, path: &str) -> Result<File<FileId>, Error> {
+        self.run(&mut Open::new(path))
+    }
+
+    /// Streams a file through a ring of `PAGES` pages and returns its length and digest.
+    pub fn digest<const SIZE: usize>(&mut self, path: &str, pages: usize) -> Result<(u64, String), Error> {
+        let file = self.open(path)?;
+        let mut memory = vec![[0; SIZE]; pages];
+        let mut pages = Pages(&mut memory);
+        let mut stream = Stream::new(&file, 0, &mut pages);
+        let (mut sha, mut len) = (Sha256::new(), 0);
+        let end = blocking::run_each(&mut self.client, &mut self.io, &self.clock, &mut stream, |run| {
+            sha.update(run);
+            len += run.len() as u64;
+            ControlFlow::Continue(())
+        })?;
+        assert_eq!((end, len), (file.attributes.len, file.attributes.len), "{path}");
+        self.run(&mut pagewire::Close::new(&file))?;
+        Ok((len, hex(&sha.finalize())))
+    }
+
+    /// Reads `len` bytes at `offset` into fresh pages.
+    pub fn read<const SIZE: usize>(
+        &mut self,
+        path: &str,
+        offset: u64,
+        pages: usize,
+    ) -> Result<(Vec<u8>, bool), Error> {
+        let file = self.open(path)?;
+        let mut memory = vec![[0xAA; SIZE]; pages];
+        let filled = self.run(&mut Read::new(&file, offset, &mut Pages(&mut memory)))?;
+        let bytes = memory.as_flattened();
+        assert!(bytes[filled.len..].iter().all(|byte| *byte == 0), "the tail of the pages is zero");
+        Ok((bytes[..filled.len].to_vec(), filled.eof))
+    }
+
+    /// The names of a directory.
+    pub fn names(&mut self, path: &str) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        let mut list = List::new(path);
+        blocking::run_each(&mut self.client, &mut self.io, &self.clock, &mut list, |entry| {
+            names.push(entry.name.to_string());
+            ControlFlow::Continue(())
+        })?;
+        Ok(names)
+    }
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,172 @@
+//! Every way in which the model can be wrong.
+
+/// One way of being wrong. `nth` counts from 1 over the whole connection.
+///
+/// Unless it says otherwise a lie is told before signing and sealing, so that only what it names is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    // Credits.
+    /// No reply grants a credit.
+    GrantNothing,
+    /// READ replies grant no credit; others do.
+    GrantNothingForReads,
+
+    // Order and number of replies.
+    /// The frames with READ replies that wait for one `output()` leave in reverse order.
+    ReverseReads,
+    /// Every frame with a READ reply is sent twice (sealed: each with its own nonce).
+    DuplicateReads,
+    /// A READ reply for a message id that nobody sent goes before each READ reply.
+    UnknownMessageId,
+    /// READ replies carry the command ECHO.
+    WrongCommand,
+    /// READ is answered STATUS_PENDING first, then as usual with the same AsyncId.
+    PendingOnce,
+    /// As `PendingOnce`, with this many STATUS_PENDING; the first one brings the credits.
+    PendingTimes(usize),
+    /// READ is answered STATUS_PENDING and never again.
+    PendingForEver,
+    /// An oplock break notification for the file goes before the `nth` READ reply.
+    OplockBreak {
+        /// Which READ.
+        nth: usize,
+    },
+
+    // Signatures.
+    /// One bit of the `nth` signature is wrong; the final SESSION_SETUP reply has the first one.
+    SignatureWrong {
+        /// Which signed reply.
+        nth: usize,
+    },
+    /// The `nth` reply that should be signed is not.
+    Unsigned {
+        /// Which reply.
+        nth: usize,
+    },
+
+    // Sealing; `nth` counts the messages that should be sealed.
+    /// One bit of the transform's tag is wrong.
+    SealTagWrong {
+        /// Which sealed message.
+        nth: usize,
+    },
+    /// One bit of the ciphertext is wrong.
+    CiphertextWrong {
+        /// Which sealed message.
+        nth: usize,
+    },
+    /// The message leaves in plaintext.
+    PlaintextOnSealed {
+        /// Which message.
+        nth: usize,
+    },
+    /// The transform, rightly sealed, names another session.
+    TransformSessionId {
+        /// Which sealed message.
+        nth: usize,
+    },
+    /// A transform inside a transform, both rightly sealed.
+    TransformNested {
+        /// Which sealed message.
+        nth: usize,
+    },
+    /// OriginalMessageSize, rightly sealed, is 8 more than what is there.
+    OriginalMessageSize {
+        /// Which sealed message.
+        nth: usize,
+    },
+    /// Messages with READ replies come as a compression transform that nobody negotiated.
+    Compressed,
+
+    // READ replies.
+    /// The header lacks the flag of a response.
+    NotAResponse,
+    /// StructureSize of the body is 16.
+    ReadStructureSize,
+    /// DataLength is as asked, but only half of the data is there.
+    DataLengthBeyondFrame,
+    /// Eight bytes more than asked, all of them there.
+    DataLengthBeyondAsked,
+    /// DataOffset 0xF8, so that the data runs out of the PDU.
+    DataOffsetOutside,
+    /// DataOffset points into the header.
+    DataOffsetBeforeBody,
+    /// Legal: 16 bytes between the body and the data.
+    DataGap,
+    /// Legal: no READ reply has more bytes than this, with no end of file in sight.
+    ShortReads(u32),
+    /// READ succeeds with zero bytes.
+    EmptyReads,
+    /// A READ that starts here or later is END_OF_FILE, whatever the size; an earlier one is full.
+    EndOfFileAt(u64),
+    /// Legal: the file shrinks to this length once it is open; CREATE told the old size.
+    TruncatedAfterOpen(u64),
+    /// The `nth` READ, and everything after it until the client authenticates again, is NETWORK_SESSION_EXPIRED.
+    SessionExpired {
+        /// Which READ.
+        nth: usize,
+    },
+
+    // Chains. NextCommand is that of the first header of a message with a READ reply.
+    /// The last reply of a chain is missing.
+    ChainShort,
+    /// The replies of a chain come last first.
+    ChainReversed,
+    /// NextCommand leaves the frame.
+    NextCommandBeyond,
+    /// NextCommand is inside the frame but not a multiple of 8.
+    NextCommandUnaligned,
+    /// NextCommand is 8: inside the header, as good as standing still.
+    NextCommandTooSmall,
+    /// What ksmbd does: a chain that starts with TREE_CONNECT gets one INVALID_PARAMETER whose NextCommand (80)
+    /// leaves its frame, then silence for that chain.
+    RefuseTreeConnectChain,
+
+    // Framing.
+    /// A NetBIOS keepalive (0x85) goes before every frame.
+    KeepAlives,
+    /// Frames with READ replies announce 0xFFFFFF bytes.
+    FrameTooLong,
+    /// The connection closes after this many bytes in all.
+    TruncateAt(u64),
+
+    // Negotiation and authentication.
+    /// MaxReadSize on the wire (0, 1, 4095, `u32::MAX`); the real limit stays.
+    MaxReadSize(u32),
+    /// DialectRevision on the wire, offered or not.
+    DialectRevision(u16),
+    /// Cipher of the encryption context on the wire, offered or not.
+    CipherId(u16),
+    /// Algorithm of the signing context on the wire, offered or not.
+    SigningId(u16),
+    /// A 3.1.1 NEGOTIATE reply without the pre-authentication context.
+    NegotiateWithoutPreauth,
+    /// VALIDATE_NEGOTIATE_INFO answers another dialect (2.0.2) than was negotiated.
+    ValidateDowngrade,
+    /// A named user who knows the password gets the guest flag; keys and signatures stay.
+    GuestFlag,
+    /// The last AV pair of the NTLM challenge runs past the buffer.
+    AvPairsBeyond,
+    /// The AV pairs of the NTLM challenge end without MsvAvEOL.
+    AvPairsNeverEnd,
+
+    // Listings.
+    /// The same page again and again, never NO_MORE_FILES.
+    ListingNeverEnds,
+    /// A name with `/` in it is listed last.
+    NameWithSlash,
+    /// A name with `\` in it is listed last.
+    NameWithBackslash,
+    /// A name with NUL in it is listed last.
+    NameWithNul,
+    /// The name `..` is listed again, last.
+    NameDotDot,
+    /// FileNameLength of the first entry of a page leaves the buffer.
+    NameLengthBeyond,
+    /// Every page is a success with nothing in it.
+    EmptyPages,
+    /// NextEntryOffset of the first entry of a page leaves the buffer.
+    EntryOffsetBeyond,
+    /// NextEntryOffset of the first entry of a page is 8: inside the entry itself.
+    EntryOffsetTooSmall,
+}
