@@ -51,8 +51,8 @@ pub struct Client<'s, P: Protocol> {
     timeout_ms: u32,
     deadline: Millis,
     progress: u32,
-    /// An item is lent: the caller may look at it for as long as it likes.
-    lends: bool,
+    /// The last step was to transmit or to receive: only then does the server's time run.
+    waits: bool,
     failed: Option<Error>,
     protocol: P,
 }
@@ -84,7 +84,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             timeout_ms: limits::TIMEOUT_MS,
             deadline: Millis(0),
             progress: 0,
-            lends: false,
+            waits: false,
             failed: None,
             protocol,
         })
@@ -111,23 +111,21 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.failed
     }
 
-    /// Tells the time. Once the deadline has passed the next step is `Done(Err(TimedOut))`.
+    /// Tells the time. If the deadline has passed the next step of the same operation is `Done(Err(TimedOut))`.
     pub fn tell(&mut self, now: Millis) {
         self.now = self.now.max(now);
-        if self.deadline().is_some_and(|deadline| deadline <= self.now) {
-            self.fail(Error::TimedOut);
-        }
     }
 
-    /// When the server will have been silent for too long; `None` while nothing is awaited from it.
+    /// When the server will have been silent for too long; `None` unless the last step was to transmit or to receive.
     pub fn deadline(&self) -> Option<Millis> {
-        let waits = !self.out.unsent().is_empty() || self.out.inflight.awaited() > 0;
-        (waits && !self.lends && self.failed.is_none()).then_some(self.deadline)
+        (self.waits && self.failed.is_none()).then_some(self.deadline)
     }
 
     /// What is to be done next for `op`. With nothing to do it is `Done`.
     pub fn step<'a, O: Operation<P>>(&'a mut self, op: &'a mut O) -> Step<'a, Item<'a, P, O>, O::Output> {
-        match self.turn(op.job()) {
+        let turn = self.turn(op.job());
+        self.waits = matches!(turn, Ok(Turn::Transmit | Turn::Receive));
+        match turn {
             Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
             Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
             Ok(Turn::Item) => Step::Item(op.item(self.rx)),
@@ -150,13 +148,18 @@ impl<'s, P: Protocol> Client<'s, P> {
         if self.failed.is_some() {
             return;
         }
-        let outcome = if len == 0 {
-            Err(Error::Closed)
-        } else if *job.ticket() != self.ticket || len > self.window(job).len() {
-            Err(Error::Invalid("more was received than the last step gave a window for"))
-        } else {
-            self.out.counters.bytes_received += len as u64;
-            self.arrived(job, len)
+        if *job.ticket() != self.ticket {
+            return self.fail(Error::Invalid("received for another operation than the last step was for"));
+        }
+        let outcome = match len {
+            0 => Err(Error::Closed),
+            _ if len > self.window(job).len() => {
+                Err(Error::Invalid("more was received than the last step gave a window for"))
+            }
+            _ => {
+                self.out.counters.bytes_received += len as u64;
+                self.arrived(job, len)
+            }
         };
         if let Err(error) = outcome {
             self.fail(error);
@@ -180,8 +183,11 @@ impl<'s, P: Protocol> Client<'s, P> {
             return Err(error);
         }
         self.adopt(job)?;
-        if core::mem::take(&mut self.lends) {
+        if !self.waits {
             self.renew();
+        } else if self.deadline <= self.now {
+            self.fail(Error::TimedOut);
+            return Err(Error::TimedOut);
         }
         if !self.out.unsent().is_empty() {
             return Ok(Turn::Transmit);
@@ -204,6 +210,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if *ticket == Ticket::NOBODY {
             self.ticket = Ticket(self.ticket.0.checked_add(1).ok_or(Error::Invalid("no tickets are left"))?);
             *ticket = self.ticket;
+            self.waits = false;
             self.out.inflight.forget_all_but(self.ticket);
         }
         if *ticket == self.ticket { Ok(()) } else { Err(Error::Invalid("another operation was begun since")) }
@@ -219,7 +226,6 @@ impl<'s, P: Protocol> Client<'s, P> {
                 return Ok(Turn::Transmit);
             }
             if job.prepare(&self.protocol, self.rx)? {
-                self.lends = true;
                 return Ok(Turn::Item);
             }
             // Each turn takes at least one landed reply.
@@ -275,7 +281,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         }
         let counters = &mut self.out.counters;
         counters.responses += 1;
-        counters.file_bytes += u64::from(landed.data);
+        counters.file_bytes += if mine { u64::from(landed.data) } else { 0 };
         self.renew();
         let outcome = match answer {
             Ok(answer) if mine => job.answer(&slot, landed, answer)?,
@@ -342,18 +348,34 @@ impl<'s, P: Protocol> Client<'s, P> {
         // A window is never longer than what is left of the frame.
         let len = len as u32;
         self.frame.left = self.frame.left.saturating_sub(len);
-        match &mut self.frame.place {
-            Place::Head { have, want, .. } => {
-                *have = have.saturating_add(len as usize);
-                if have < want && self.frame.left > 0 { Ok(()) } else { self.head_arrives() }
-            }
-            _ => {
-                if let Place::Data { .. } = self.frame.place {
-                    self.data_arrives(len);
-                }
-                if self.frame.body_arrives(len) { self.part_ends() } else { Ok(()) }
-            }
+        self.progress = self.progress.saturating_add(len);
+        if self.progress >= limits::PROGRESS_LEN {
+            self.renew();
         }
+        let ended = match self.frame.place {
+            Place::Head { start, have, want } => {
+                let have = have.saturating_add(len as usize);
+                self.frame.place = Place::Head { start, have, want };
+                if have < want {
+                    return Ok(());
+                }
+                self.judge_head(start, have)
+            }
+            _ => Ok(self.frame.body_arrives(len)),
+        };
+        match ended {
+            Ok(false) => Ok(()),
+            Ok(true) => self.part_ends(),
+            Err(error) => self.poisoned(error),
+        }
+    }
+
+    /// Something is wrong with the frame. The rest of it is thrown away, and its end tells whether it was the server that
+    /// sent it: only then is what is wrong with it of interest.
+    fn poisoned(&mut self, error: Error) -> Result<(), Error> {
+        self.poison.get_or_insert(error);
+        self.frame.place = Place::Skip { left: self.frame.left };
+        if self.frame.left == 0 { self.frame_ends() } else { Ok(()) }
     }
 
     fn mark_arrives(&mut self, have: usize) -> Result<(), Error> {
@@ -373,7 +395,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if len > limits::FRAME_LEN_MAX {
             return Err(Error::Malformed("length of a frame"));
         }
-        self.begin_head()
+        self.begin_head().or_else(|error| self.poisoned(error))
     }
 
     /// The next bytes are a head, behind the heads that are kept.
@@ -386,6 +408,9 @@ impl<'s, P: Protocol> Client<'s, P> {
     }
 
     fn want_head(&mut self, start: usize, have: usize, want: usize) -> Result<(), Error> {
+        if want.saturating_sub(have) > self.frame.left as usize {
+            return Err(Error::Malformed("a message ends before its head does"));
+        }
         let need = start.saturating_add(want).saturating_add(limits::SCRATCH_LEN);
         if need > self.rx.len() {
             return Err(Error::Budget { what: "rx", need, have: self.rx.len() });
@@ -394,60 +419,41 @@ impl<'s, P: Protocol> Client<'s, P> {
         Ok(())
     }
 
-    fn head_arrives(&mut self) -> Result<(), Error> {
-        let outcome = self.judge_head();
-        match outcome {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                // The rest of the frame is thrown away, and its end tells whether it was the server that sent it.
-                self.poison.get_or_insert(error);
-                self.frame.place = Place::Skip { left: self.frame.left };
-                if self.frame.left == 0 { self.frame_ends() } else { Ok(()) }
-            }
-        }
-    }
-
-    fn judge_head(&mut self) -> Result<(), Error> {
-        let Place::Head { start, have, want } = self.frame.place else { return Ok(()) };
+    /// A head is complete as far as it was wanted. Returns whether its part has ended with it.
+    fn judge_head(&mut self, start: usize, have: usize) -> Result<bool, Error> {
         let bytes = crate::wire::slice(self.rx, start, have, "head")?;
-        if have < want {
-            return Err(Error::Malformed("a message ends before its head does"));
-        }
         let head = self.protocol.head(bytes, self.frame.left, &self.out.inflight)?;
-        match head {
-            Head::Need(want) if want > have => return self.want_head(start, have, want),
+        let (slot, data) = match head {
+            Head::Need(want) if want > have => return self.want_head(start, have, want).map(|()| false),
             Head::Need(_) => return Err(Error::Malformed("head")),
-            Head::Forget => return self.begin_head(),
-            Head::Message { .. } | Head::Data { .. } => {}
-        }
+            Head::Forget => return self.begin_head().map(|()| false),
+            Head::Message { slot, .. } => (slot, 0),
+            Head::Data { slot, len, .. } => (Some(slot), len),
+        };
         self.filled = start.saturating_add(have);
         let ended =
             self.frame.head_ends(head).ok_or(Error::Malformed("a message is longer than its frame"))?;
-        let (slot, data) = match head {
-            Head::Message { slot, .. } => (slot, 0),
-            Head::Data { slot, len, .. } => (Some(slot), len),
-            Head::Need(_) | Head::Forget => (None, 0),
-        };
         match slot {
             // Landed, and not yet believed: only the end of the frame lets it be dispatched.
             Some(slot) => self.out.inflight.land(slot, Landed { start, len: have, data }),
+            None if self.notice.is_some() => {
+                return Err(Error::Misbehaved("two messages in one frame that nobody asked for"));
+            }
             None => self.notice = Some((start, have)),
         }
-        if ended { self.part_ends() } else { Ok(()) }
-    }
-
-    fn data_arrives(&mut self, len: u32) {
-        self.progress = self.progress.saturating_add(len);
-        if self.progress >= limits::PROGRESS_LEN {
-            self.renew();
-        }
+        Ok(ended)
     }
 
     fn part_ends(&mut self) -> Result<(), Error> {
-        if self.poison.is_none() {
-            self.protocol.part_end()?;
+        if self.poison.is_some() {
+            return self.frame_ends();
         }
-        if self.frame.left > 0 { self.begin_head() } else { self.frame_ends() }
+        let outcome = match self.protocol.part_end() {
+            Ok(()) if self.frame.left == 0 => return self.frame_ends(),
+            Ok(()) => self.begin_head(),
+            Err(error) => Err(error),
+        };
+        outcome.or_else(|error| self.poisoned(error))
     }
 
     fn frame_ends(&mut self) -> Result<(), Error> {

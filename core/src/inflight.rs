@@ -39,6 +39,8 @@ pub struct Slot {
     pub extent: Extent,
     /// What it took of the server's flow control.
     pub charge: u32,
+    /// Bytes behind the extent that are to be asked for after it.
+    pub(crate) follows: u32,
     pub(crate) ticket: Ticket,
     pub(crate) trip: u32,
     pub(crate) interims: u8,
@@ -52,6 +54,7 @@ impl Slot {
         kind: 0,
         extent: Extent { offset: 0, len: 0 },
         charge: 0,
+        follows: 0,
         ticket: Ticket::NOBODY,
         trip: 0,
         interims: 0,
@@ -63,9 +66,9 @@ impl Slot {
         Slot { id, kind, extent, charge, state: State::Awaited, ..Slot::FREE }
     }
 
-    /// The same request, with who waits for it and on which round trip it is.
-    pub(crate) const fn waited_for(self, ticket: Ticket, trip: u32) -> Slot {
-        Slot { ticket, trip, ..self }
+    /// The same request, with who waits for it, on which round trip it is, and how much is to be asked for after it.
+    pub(crate) const fn waited_for(self, ticket: Ticket, trip: u32, follows: u32) -> Slot {
+        Slot { ticket, trip, follows, ..self }
     }
 
     /// The same request after a reply that was not the final one.

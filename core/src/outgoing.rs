@@ -24,7 +24,7 @@ impl<'s> Outgoing<'s> {
     }
 
     pub fn outbox(&mut self, ticket: Ticket) -> Outbox<'_, 's> {
-        Outbox { outgoing: self, ticket }
+        Outbox { outgoing: self, ticket, follows: 0 }
     }
 
     /// `len` bytes were sent. Returns how many of them there were to send.
@@ -46,6 +46,7 @@ impl<'s> Outgoing<'s> {
 pub struct Outbox<'c, 's> {
     outgoing: &'c mut Outgoing<'s>,
     ticket: Ticket,
+    follows: u32,
 }
 
 impl<'s> Outbox<'_, 's> {
@@ -87,6 +88,11 @@ impl<'s> Outbox<'_, 's> {
         self.note(slot, Ticket::NOBODY)
     }
 
+    /// `follows` bytes behind the extent that is asked for now are to be asked for after it.
+    pub(crate) fn set_follows(&mut self, follows: u32) {
+        self.follows = follows;
+    }
+
     /// The slots, for what is to be asked again.
     pub(crate) fn inflight(&mut self) -> &mut Inflight<'s> {
         &mut self.outgoing.inflight
@@ -94,7 +100,7 @@ impl<'s> Outbox<'_, 's> {
 
     fn note(&mut self, slot: Slot, ticket: Ticket) -> Result<(), Error> {
         let trip = self.outgoing.counters.round_trips.saturating_add(1);
-        if !self.outgoing.inflight.insert(slot.waited_for(ticket, trip)) {
+        if !self.outgoing.inflight.insert(slot.waited_for(ticket, trip, self.follows)) {
             let have = self.outgoing.inflight.len();
             return Err(Error::Budget { what: "slots", need: have.saturating_add(1), have });
         }

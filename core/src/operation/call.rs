@@ -59,6 +59,7 @@ macro_rules! operation {
 
         impl<'p, P: Protocol> $name<'p, P> {
             /// Nothing happens before its first step.
+            #[allow(clippy::new_without_default)] // Those that take an argument have no default.
             pub fn new($($arg: $type),*) -> Self {
                 $name(Call::new($ask))
             }

@@ -24,6 +24,8 @@ pub(super) struct Filling<'p, P: Protocol> {
     pub ready: u64,
     next: u64,
     pub end: u64,
+    /// Where the file ends, as far as is known.
+    pub eof: u64,
     refused: Option<Error>,
     /// How much of the front was lent as an item.
     pub lent: usize,
@@ -43,6 +45,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
             ready: offset,
             next: offset,
             end,
+            eof: file.attributes.len,
             refused: None,
             lent: 0,
             streams: false,
@@ -66,6 +69,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
     /// The file has no byte at `offset` or beyond.
     fn ends_at(&mut self, offset: u64) {
         self.end = self.end.min(offset.max(self.front));
+        self.eof = self.eof.min(self.end);
     }
 
     /// Everything before the first byte that is still awaited is there.
@@ -78,28 +82,26 @@ impl<'p, P: Protocol> Filling<'p, P> {
         protocol.ask(Ask::Read { handle: self.handle, extent }, &mut self.stage, out)
     }
 
-    /// Asks once more for what a short reply left out.
+    /// Asks once more for what a short reply left out, or as much of it as is allowed now.
     fn ask_again(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         while let Some((index, rest)) = out.inflight().first_again(self.ticket) {
-            out.inflight().remove(index);
-            if rest.offset >= self.end {
+            let until = rest.end().min(self.end);
+            if rest.offset >= until {
+                out.inflight().remove(index);
                 continue;
             }
-            let limits = protocol.limits();
-            let now = plan::next(rest.offset, rest.end().min(self.end), rest.len, &limits);
-            // The slot that was just freed takes the rest back if it cannot be asked for now.
-            let Some(now) = now else {
-                out.inflight().insert_again(self.ticket, rest);
+            let Some(now) = plan::next(rest.offset, until, rest.len, &protocol.limits()) else {
                 return Ok(Progress::Wait);
             };
-            if self.ask(now, protocol, out)? == Progress::Wait {
+            out.inflight().remove(index);
+            out.set_follows(rest.len - now.len);
+            let progress = self.ask(now, protocol, out);
+            out.set_follows(0);
+            if progress != Ok(Progress::Sent) {
+                // Into the slot that was just freed.
                 out.inflight().insert_again(self.ticket, rest);
-                return Ok(Progress::Wait);
             }
-            if now.len < rest.len && !out.inflight().insert_again(self.ticket, rest.after(now.len)) {
-                return Err(Error::Budget { what: "slots", need: 2, have: out.inflight().len() });
-            }
-            return Ok(Progress::Sent);
+            return progress;
         }
         Ok(Progress::Complete)
     }
@@ -155,14 +157,16 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
     }
 
     fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        self.settle_ready(out.inflight());
         if self.refused.is_some() {
             // What is in flight is still awaited, so that nothing lands in these pages after `Done`.
-            while let Some((index, _)) = out.inflight().first_again(self.ticket) {
+            while let Some((index, rest)) = out.inflight().first_again(self.ticket) {
                 out.inflight().remove(index);
+                self.end = self.end.min(rest.offset.max(self.front));
             }
+            self.settle_ready(out.inflight());
             return Ok(Progress::Complete);
         }
+        self.settle_ready(out.inflight());
         if self.end > self.front && self.sink.is_empty() {
             return Err(Error::Invalid("there is no page to read into"));
         }
@@ -187,6 +191,7 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
                     return Err(Error::Misbehaved("a read brought no data and no end of file"));
                 }
                 let rest = cover.rest();
+                let rest = Extent { len: rest.len.saturating_add(slot.follows), ..rest };
                 Ok((rest.len > 0 && rest.offset < self.end).then_some(rest))
             }
             Answer::EndOfFile => {
@@ -197,8 +202,10 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
         }
     }
 
-    fn refused(&mut self, _: &Slot, error: Error) {
+    fn refused(&mut self, slot: &Slot, error: Error) {
         self.refused.get_or_insert(error);
+        // What was refused did not come: nothing from there on is lent.
+        self.end = self.end.min(slot.extent.offset.max(self.front));
     }
 
     fn window(&mut self, extent: Extent, at: u32) -> &mut [u8] {

@@ -47,6 +47,6 @@ impl<P: Protocol> Operation<P> for Read<'_, P> {
         let len = filling.end.saturating_sub(filling.base) as usize;
         let all = filling.sink.len();
         page::zero(filling.sink, len, all.saturating_sub(len));
-        Ok(Filled { len, eof: len < all })
+        Ok(Filled { len, eof: filling.end >= filling.eof })
     }
 }

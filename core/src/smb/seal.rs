@@ -336,15 +336,14 @@ impl Pass {
 
     /// Takes in the additional data, then zeros to the end of its last block.
     fn cover(&mut self, covered: &[u8]) {
-        for byte in covered {
-            let at = self.position();
-            self.partial.iter_mut().skip(at).take(1).for_each(|to| *to = *byte);
-            self.len += 1;
-            if self.position() == 0 {
-                self.flush();
-            }
+        let at = self.position();
+        let (head, rest) = covered.split_at(covered.len().min(16 - at));
+        self.partial.iter_mut().skip(at).zip(head).for_each(|(to, from)| *to = *from);
+        if at + head.len() > 0 {
+            self.flush();
         }
-        if self.position() > 0 {
+        for block in rest.chunks(16) {
+            self.partial.iter_mut().zip(block).for_each(|(to, from)| *to = *from);
             self.flush();
         }
         self.len = 0;
@@ -469,8 +468,9 @@ pub(super) fn hash(ghash: &mut GHash, blocks: &[Block]) {
     ghash.update(blocks);
 }
 
-/// How many blocks pass through authentication before they pass through counter mode, or the other way round.
-const PIECE: usize = 1024;
+/// How many blocks pass through authentication before they pass through counter mode, or the other way round: 4 KiB,
+/// which any first-level cache holds twice. From 1 to 16 KiB the speed is the same.
+const PIECE: usize = 256;
 
 /// CBC-MAC over a run of blocks: `chain` is the last block that was encrypted.
 pub(super) struct Chain<'a> {

@@ -1,10 +1,10 @@
 //! An operation may be dropped at any step, and the next one is right.
 
 use super::peer::Peer;
-use super::protocol::{CLOSE, OPEN, Toy};
+use super::protocol::{CLOSE, OPEN, READ, Toy};
 use super::world::{Memory, World, assert_same, contents};
 use pagewire::operation::Operation;
-use pagewire::{File, List, Open, Pages, Read, Stat, Stream};
+use pagewire::{File, List, Open, Pages, Read, Stat, Step, Stream};
 
 fn peer(sealed: bool, batch: usize) -> Peer {
     let names = (0..60).map(|i| format!("entry {i}").into_bytes()).collect();
@@ -122,4 +122,31 @@ fn many_operations_dropped_in_a_row_use_up_nothing() {
     assert_next_is_right(&mut world, &file, &"after all");
     let toy = world.client.protocol();
     assert_eq!((toy.charged, toy.credits), (0, 64), "every credit came back");
+}
+
+#[test]
+fn what_was_to_be_asked_again_is_forgotten_with_its_operation() {
+    let mut memory = Memory::slots(2);
+    let peer = Peer { unit: 512, credits: 16, short: 1000, batch: 1, ..Peer::with_file(20_000) };
+    let mut world = World::connected(&mut memory, peer);
+    let file = world.open();
+    for round in 0..5 {
+        // Two reads use up all credits; the first is answered in part and gives none back.
+        world.peer.grant = Some(0);
+        let mut pages = [[0; 512]; 30];
+        let mut sink = Pages(&mut pages);
+        let mut read = Read::new(&file, 0, &mut sink);
+        world.until_it_receives(&mut read);
+        assert_eq!(world.peer.queue.len(), 2, "no slot was lost in round {round}");
+        while world.peer.queue.len() > 1 || world.peer.within_frame() {
+            assert!(!world.run_steps(&mut read, 1));
+        }
+        assert!(matches!(world.client.step(&mut read), Step::Receive(_)));
+        // The second gives back what both took, and it is a stat that finds it.
+        world.peer.lie = Some(Box::new(|request, replies| {
+            replies[0].grant = if request.kind == READ { 16 } else { 1 };
+        }));
+        assert_eq!(world.run(&mut Stat::new("file")).unwrap().len, 20_000);
+        world.peer.lie = None;
+    }
 }

@@ -1,9 +1,9 @@
 //! What a server must not say: each lie, and the exact error that it gives for ever.
 
 use super::peer::{Peer, Reply, Request};
-use super::protocol::{CLOSE, EOF, HEAD_LEN, NOTICE, PENDING, READ, STAT};
+use super::protocol::{EOF, HEAD_LEN, NOTICE, PENDING, READ, STAT};
 use super::world::{Memory, World, assert_same, contents};
-use pagewire::{Error, Pages, Read, Stat, limits};
+use pagewire::{Buffer, Error, Pages, Read, Stat, limits};
 
 /// Reads a file in three requests, whose replies are changed by `lie`; the error must be exactly this.
 #[track_caller]
@@ -231,31 +231,36 @@ fn a_head_that_claims_more_than_its_frame_has_is_the_servers_fault_and_no_budget
     assert_stat_lie(|_, replies| replies[0].len = u32::MAX, error);
 }
 
-/// `count` notices in one frame, each with `pad`, then a stat.
-fn notices(count: usize, pad: u16) -> (World<'static>, Stat<'static, super::protocol::Toy>) {
-    let memory = Box::leak(Box::new(Memory::new(512, 8192, 2)));
-    let mut world = World::connected(memory, Peer::default());
-    let request = Request { id: NOTICE, kind: CLOSE, handle: 0, offset: 0, len: 0, path: String::new() };
-    let notice = Reply { pad, ..Reply::to(&request, vec![1; 10]) };
-    world.peer.say_replies(&vec![notice; count]);
-    (world, Stat::new("file"))
+/// Reads in so many requests that all are answered in one frame.
+fn parts(count: usize, pad: u16) -> Result<usize, Error> {
+    let mut memory = Memory::new(4096, 4096, 70);
+    let peer = Peer { read_len_max: 8, chain: true, pad, credits: 99, ..Peer::with_file(1000) };
+    let mut world = World::connected(&mut memory, peer);
+    let file = world.open();
+    let mut bytes = vec![0; 8 * count];
+    let outcome = world.run(&mut Read::new(&file, 0, &mut Buffer(&mut bytes)));
+    assert_eq!(world.client.counters().max_in_flight, count);
+    outcome.map(|filled| filled.len)
 }
 
 #[test]
 fn the_parts_of_a_frame_are_bounded() {
+    let most = limits::FRAME_PARTS_MAX as usize;
     for pad in [0, 3] {
-        let most = limits::FRAME_PARTS_MAX as usize;
-        let (mut world, mut stat) = notices(most, pad);
-        assert!(world.run(&mut stat).is_ok());
-        let (mut world, mut stat) = notices(most + 1, pad);
-        world.assert_fatal(&mut stat, Error::Misbehaved("too many messages in one frame"));
+        assert_eq!(parts(most, pad), Ok(8 * most));
+        assert_eq!(parts(most + 1, pad), Err(Error::Misbehaved("too many messages in one frame")));
     }
 }
 
 #[test]
 fn a_message_that_nobody_asked_for_is_told_to_the_protocol_or_refused_but_not_lost() {
     for count in 1..4 {
-        let (mut world, mut stat) = notices(count, 0);
+        let mut memory = Memory::slots(2);
+        let mut world = World::connected(&mut memory, Peer::default());
+        let mut stat = Stat::new("file");
+        world.run_steps(&mut stat, 1);
+        let notice = Reply { id: NOTICE, ..Reply::to(&world.peer.queue[0], vec![1; 10]) };
+        world.peer.say_replies(&vec![notice; count]);
         let outcome = world.run(&mut stat);
         let told = world.client.protocol().notices as usize;
         assert!(told == count || matches!(outcome, Err(Error::Misbehaved(_))), "{told} of {count}");

@@ -114,6 +114,21 @@ fn entries_are_kept_while_they_are_lent_though_the_next_reply_waits() {
 }
 
 #[test]
+fn the_next_reply_in_a_frame_waits_until_the_entries_before_it_were_lent() {
+    let names: Vec<Vec<u8>> = (0..20).map(|i| format!("{i:09}").into_bytes()).collect();
+    for chunk in [1, 100, 9999] {
+        let mut memory = Memory::new(512, 4096, 2);
+        let peer =
+            Peer { names: names.clone(), chain: true, lists_twice: true, sealed: true, ..Peer::default() };
+        let mut world = World::connected(&mut memory, peer);
+        world.read_max = chunk;
+        let frames = world.peer.frames;
+        assert_eq!(names_of(&mut world), Ok([&names[..], &names[..]].concat()));
+        assert_eq!(world.peer.frames, frames + 1);
+    }
+}
+
+#[test]
 fn a_refused_listing_says_so_and_the_next_operation_is_right() {
     let mut memory = Memory::slots(1);
     let mut world = World::connected(&mut memory, peer(&[b"a"]));

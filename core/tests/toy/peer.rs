@@ -38,6 +38,8 @@ pub struct Peer {
     pub read_len_max: u32,
     pub sealed: bool,
     pub unit: u32,
+    /// Listings are asked for twice.
+    pub lists_twice: bool,
     /// Credits granted with the connect.
     pub credits: u16,
     /// What a later reply grants, if not what its request took.
@@ -85,6 +87,7 @@ impl Default for Peer {
             read_len_max: 4096,
             sealed: false,
             unit: 65536,
+            lists_twice: false,
             credits: 64,
             grant: None,
             gap: 0,
@@ -173,7 +176,7 @@ impl Peer {
     /// Bytes to the client, of one frame at most. 0 if there is nothing to say.
     pub fn give(&mut self, window: &mut [u8]) -> usize {
         if self.line.given == self.line.said.len() {
-            (self.line.said.clear(), self.line.frame_ends.clear(), self.line.given = 0);
+            self.line = Line { heard: std::mem::take(&mut self.line.heard), ..Line::default() };
             self.speak();
         }
         let rest = &self.line.said[self.line.given..];
@@ -201,7 +204,9 @@ impl Peer {
             batch.reverse();
         }
         let replies = batch.iter().flat_map(|request| self.replies(request)).collect::<Vec<_>>();
-        let single = |reply: &Reply| !self.chain || reply.status == PENDING || reply.kind == LIST;
+        let single = |reply: &Reply| {
+            !self.chain || reply.status == PENDING || (reply.kind == LIST && !self.lists_twice)
+        };
         let (singles, chain): (Vec<Reply>, Vec<Reply>) = replies.into_iter().partition(single);
         singles.iter().for_each(|reply| self.say_replies(std::slice::from_ref(reply)));
         if !chain.is_empty() {

@@ -43,6 +43,8 @@ pub struct Toy {
     /// Credits that the requests in flight took.
     pub charged: u32,
     pub read_len_max: u32,
+    /// A listing is asked for twice at one time, so that two replies with entries may stand in one frame.
+    pub lists_twice: bool,
     pub frames_ended: u32,
     pub notices: u32,
     next_id: u64,
@@ -112,6 +114,7 @@ impl Toy {
             credits: 1,
             charged: 0,
             read_len_max: 0,
+            lists_twice: false,
             frames_ended: 0,
             notices: 0,
             next_id: 1,
@@ -185,7 +188,10 @@ impl Toy {
         }
         let len = out.lent().reply.saturating_sub(HEAD_LEN) as u32;
         let extent = Extent { offset: stage.cursor, len };
-        let progress = self.send(Request { kind: LIST, handle: 0, extent, path }, false, out)?;
+        let mut progress = self.send(Request { kind: LIST, handle: 0, extent, path }, false, out)?;
+        if self.lists_twice && progress == Progress::Sent {
+            progress = self.send(Request { kind: LIST, handle: 0, extent, path }, false, out)?;
+        }
         stage.asked = progress == Progress::Sent;
         Ok(progress)
     }

@@ -59,8 +59,8 @@ fn every_chunking_of_a_conversation_gives_the_same_pages_at_the_same_cost() {
     for index in 0..4 {
         let peer = || peers().nth(index).unwrap();
         let (_, cost) = conversation(peer(), usize::MAX, usize::MAX);
-        let cuts = (1..100).map(|n| (n, n)).chain((1..100).map(|n| (n, 1))).chain((1..100).map(|n| (1, n)));
-        for (read_max, write_max) in cuts.chain((100..1200).step_by(37).map(|n| (n, n))) {
+        let cuts = (1..70).map(|n| (n, n)).chain((1..70).map(|n| (n, 1))).chain((1..70).map(|n| (1, n)));
+        for (read_max, write_max) in cuts.chain((70..1200).step_by(37).map(|n| (n, n))) {
             let (came, counters) = conversation(peer(), read_max, write_max);
             assert_same(&came, &wanted(), &(index, read_max, write_max));
             assert_eq!(counters, cost, "{index} {read_max} {write_max}");
@@ -81,8 +81,8 @@ fn read_both_ways<const SIZE: usize>(read_len_max: u32, slots: usize) {
     assert_eq!(filled, Filled { len: file_len as usize, eof: true });
     assert_same(contiguous.as_flattened(), &want, &(SIZE, read_len_max, slots));
 
-    let mut scattered = vec![[0xEE; SIZE]; 3];
-    let [first, second, third] = &mut scattered[..] else { unreachable!() };
+    let mut scattered = [[0xEE; SIZE]; 3];
+    let [first, second, third] = &mut scattered;
     world.run(&mut Read::new(&file, 0, &mut PageList(&mut [third, first, second]))).unwrap();
     scattered.rotate_right(1);
     assert_same(scattered.as_flattened(), &want, &(SIZE, read_len_max, slots));

@@ -1,7 +1,7 @@
 //! Nothing of a frame is believed, lent or kept before the whole of it has verified.
 
 use super::peer::{Peer, Reply};
-use super::protocol::{NOTICE, READ, STAT};
+use super::protocol::{READ, STAT};
 use super::world::{Memory, World, assert_same, contents};
 use pagewire::{Error, PageList, Pages, Read, Stat, Stream};
 
@@ -81,6 +81,21 @@ fn a_stream_lends_what_verified_before_and_nothing_of_the_frame_that_did_not() {
 }
 
 #[test]
+fn what_lies_across_the_end_of_the_ring_is_wiped_on_both_sides_of_it() {
+    let mut memory = Memory::slots(1);
+    let peer = Peer { sealed: true, read_len_max: 1024, ..Peer::with_file(8 * 512) };
+    let mut world = World::connected(&mut memory, peer);
+    let file = world.open();
+    // Two pages each: the third lies in the last page and the first.
+    smudge(&mut world, 2, 900, 1);
+    let mut ring = [[0xEE; 512]; 5];
+    let outcome = world.run(&mut Stream::new(&file, 0, &mut Pages(&mut ring)));
+    assert_eq!(outcome, Err(FORGED));
+    assert!(ring[4] == [0; 512] && ring[0] == [0; 512]);
+    assert_same(ring[1..4].as_flattened(), &contents(512, 3 * 512, 8 * 512), &"the rest is as it was");
+}
+
+#[test]
 fn nothing_is_lent_while_a_frame_has_not_ended() {
     for (chain, read_max) in [(true, 1), (true, 9999), (false, 1)] {
         let mut memory = Memory::slots(3);
@@ -150,12 +165,20 @@ fn a_head_longer_than_rx_is_told_at_the_end_of_the_frame() {
 
 #[test]
 fn too_many_messages_are_told_at_the_end_of_the_frame_with_and_without_padding() {
-    for pad in [0, 4] {
-        let many = move |replies: &mut Vec<Reply>| {
-            let notice = Reply { id: NOTICE, body: vec![], len: 0, pad, ..replies[0].clone() };
-            replies.splice(0..0, vec![notice; 64]);
-        };
-        assert_poison(many, Error::Misbehaved("too many messages in one frame"));
+    for (pad, forged) in [(0, false), (0, true), (4, false), (4, true)] {
+        let mut memory = Memory::new(4096, 4096, 64);
+        let peer = Peer { sealed: true, chain: true, read_len_max: 8, pad, ..Peer::with_file(512) };
+        let mut world = World::connected(&mut memory, peer);
+        let file = world.open();
+        if forged {
+            smudge(&mut world, 0, 5, 1);
+        }
+        // 64 replies and the envelope.
+        let mut page = [[0; 512]; 1];
+        let outcome = world.run(&mut Read::new(&file, 0, &mut Pages(&mut page)));
+        let many = Error::Misbehaved("too many messages in one frame");
+        assert_eq!(outcome, Err(if forged { FORGED } else { many }), "pad {pad}");
+        assert_eq!(world.client.protocol().frames_ended, world.peer.frames);
     }
 }
 
@@ -176,11 +199,10 @@ fn the_bytes_of_dropped_operations_are_verified_like_all_others() {
         world.read_max = 50;
         let mut pages = [[0xEE; 512]; 2];
         let mut sink = Pages(&mut pages);
-        let mut read = Read::new(&file, 0, &mut sink);
-        if world.run_steps(&mut read, drop_at) || world.client.failed().is_some() {
+        let ended = world.run_steps(&mut Read::new(&file, 0, &mut sink), drop_at);
+        if ended || world.client.failed().is_some() {
             break;
         }
-        drop(read);
         world.assert_fatal(&mut Stat::new("file"), FORGED);
     }
 }

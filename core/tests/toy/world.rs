@@ -46,7 +46,8 @@ pub enum Did<O> {
 
 impl<'m> World<'m> {
     pub fn new(memory: &'m mut Memory, peer: Peer) -> World<'m> {
-        let toy = Toy::new(peer.sealed, peer.unit);
+        let mut toy = Toy::new(peer.sealed, peer.unit);
+        toy.lists_twice = peer.lists_twice;
         let client = Client::new(memory.lend(), toy).unwrap();
         World { client, peer, read_max: usize::MAX, write_max: usize::MAX, steps: 0 }
     }
