@@ -111,6 +111,12 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.failed
     }
 
+    /// The heads of the frame received last (everything of it but file data), for what a refusal says beyond its status:
+    /// a symbolic link's target, say. They are there until the next frame begins.
+    pub fn last_frame(&self) -> &[u8] {
+        self.rx.get(..self.filled).unwrap_or(&[])
+    }
+
     /// Tells the time. If the deadline has passed the next step of the same operation is `Done(Err(TimedOut))`.
     pub fn tell(&mut self, now: Millis) {
         self.now = self.now.max(now);

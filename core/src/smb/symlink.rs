@@ -1,5 +1,8 @@
 //! MS-SMB2 2.2.2.2.1: the Symbolic Link Error Response, the error data of `STATUS_STOPPED_ON_SYMLINK`.
 
+use super::error_response;
+use super::header::{self, Header};
+use super::status::Status;
 use crate::error::Error;
 use crate::wire::{Reader, slice};
 
@@ -9,6 +12,15 @@ const SYMLINK_ERROR_TAG: u32 = 0x4C4D_5953;
 pub const IO_REPARSE_TAG_SYMLINK: u32 = 0xA000_000C;
 /// `Flags`: `SYMLINK_FLAG_RELATIVE`.
 const RELATIVE: u32 = 0x0000_0001;
+
+/// The symbolic link that the first message of a frame (see [`Client::last_frame`](crate::Client::last_frame)) says it ran
+/// into. `Invalid` if its status is another.
+pub fn in_frame(frame: &[u8]) -> Result<Symlink<'_>, Error> {
+    if Header::decode(frame)?.status != Status::STOPPED_ON_SYMLINK {
+        return Err(Error::Invalid("the message is about no symbolic link"));
+    }
+    Symlink::decode(error_response::Response::decode(frame.get(header::LEN..).unwrap_or(&[]))?.data()?)
+}
 
 /// The path ran into a symbolic link, which the server does not follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

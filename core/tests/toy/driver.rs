@@ -148,7 +148,7 @@ fn the_end_of_the_transport_is_closed() {
 }
 
 #[test]
-fn a_transport_that_takes_no_byte_is_closed_for_ever() {
+fn a_transport_that_takes_no_byte_is_closed() {
     let mut memory = Memory::slots(3);
     let World { mut client, mut peer, .. } = World::connected(&mut memory, Peer::default());
     let wire = &mut Wire { chunk: 0, ..Wire::new(&mut peer, 0, ErrorKind::Other) };

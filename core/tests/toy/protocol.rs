@@ -46,6 +46,7 @@ pub struct Toy {
     /// A listing is asked for twice at one time, so that two replies with entries may stand in one frame.
     pub lists_twice: bool,
     pub frames_ended: u32,
+    pub parts_ended: u32,
     pub notices: u32,
     next_id: u64,
     envelope: [u8; ENVELOPE_LEN],
@@ -116,6 +117,7 @@ impl Toy {
             read_len_max: 0,
             lists_twice: false,
             frames_ended: 0,
+            parts_ended: 0,
             notices: 0,
             next_id: 1,
             envelope: [0; ENVELOPE_LEN],
@@ -295,6 +297,7 @@ impl Protocol for Toy {
     }
 
     fn part_end(&mut self) -> Result<(), Error> {
+        self.parts_ended += 1;
         Ok(())
     }
 

@@ -190,6 +190,26 @@ fn a_forged_frame_without_other_fault_ends_once() {
 }
 
 #[test]
+fn the_end_of_each_part_is_told_once_and_of_none_from_a_fault_on() {
+    for (fault, pad, ended) in [(9, 0, 3), (9, 5, 3), (0, 5, 0), (1, 0, 1), (1, 5, 1), (2, 0, 2)] {
+        let mut memory = Memory::slots(3);
+        let peer = Peer { chain: true, read_len_max: 512, pad, ..Peer::with_file(1536) };
+        let mut world = World::connected(&mut memory, peer);
+        let file = world.open();
+        world.peer.lie = Some(Box::new(move |request, replies| {
+            if request.offset == fault * 512 {
+                replies[0].status = 77;
+            }
+        }));
+        let before = world.client.protocol().parts_ended;
+        let mut pages = [[0; 512]; 3];
+        let outcome = world.run(&mut Read::new(&file, 0, &mut Pages(&mut pages)));
+        assert_eq!(outcome.is_ok(), fault == 9);
+        assert_eq!(world.client.protocol().parts_ended - before, ended, "{fault} {pad}");
+    }
+}
+
+#[test]
 fn the_bytes_of_dropped_operations_are_verified_like_all_others() {
     for drop_at in 1..40 {
         let mut memory = Memory::slots(4);

@@ -124,6 +124,46 @@ fn every_reply_renews_the_deadline_and_an_interim_one_too() {
 }
 
 #[test]
+fn every_reply_to_requests_of_one_write_renews_the_deadline() {
+    let mut memory = Memory::slots(8);
+    let mut world = World::connected(&mut memory, Peer { read_len_max: 64, ..Peer::with_file(512) });
+    let file = world.open();
+    let mut page = [[0; 512]; 1];
+    let mut sink = Pages(&mut page);
+    // Eight replies, too short to be progress by their bytes: mark, head and data each.
+    let (mut read, mut now) = (Read::new(&file, 0, &mut sink), 0);
+    assert!(run_slowly(&mut world, &mut read, &mut now, 7000).is_ok());
+    assert_eq!(now, 7000 * (1 + 8 * 3 + 1));
+}
+
+#[test]
+fn a_frame_that_ended_before_the_deadline_has_renewed_it_when_the_next_step_comes() {
+    let mut memory = Memory::slots(2);
+    let mut world = World::connected(&mut memory, Peer::default());
+    let mut stat = Stat::new("file");
+    world.until_it_receives(&mut stat);
+    // Mark, head and body come just in time, and the caller takes two milliseconds to its next step.
+    world.client.tell(Millis(TIMEOUT - 1));
+    assert!(!world.run_steps(&mut stat, 3));
+    world.client.tell(Millis(TIMEOUT + 1));
+    assert_eq!(world.run(&mut stat).map(|attributes| attributes.len), Ok(3000));
+}
+
+#[test]
+fn a_transport_that_takes_a_byte_every_20_seconds_is_no_error() {
+    let mut memory = Memory::slots(2);
+    let mut world = World::connected(&mut memory, Peer::default());
+    world.write_max = 1;
+    let (mut stat, mut sent) = (Stat::new("file"), 0);
+    while world.peer.queue.is_empty() {
+        world.client.tell(Millis(sent * 20_000));
+        assert!(matches!(world.step(&mut stat, &mut |_, _| {}), Did::Sent));
+        sent += 1;
+    }
+    assert_eq!((sent, world.client.failed()), (4 + 27 + 4, None));
+}
+
+#[test]
 fn the_caller_may_look_at_an_item_for_an_hour() {
     let names = (0..100).map(|i| format!("name {i}").into_bytes()).collect();
     let mut memory = Memory::slots(3);

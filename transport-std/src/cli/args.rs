@@ -1,0 +1,263 @@
+//! The command line.
+
+use super::budget::IN_FLIGHT;
+use super::failure::EXIT_CODES;
+use super::options::{self, Options, Sec};
+use super::quantity;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use pagewire::smb::Dialects;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const URLS: &str = "\
+URLs:
+  smb://[domain;]user@host[:port]/share/path?query   the path is percent-decoded; [::1] for IPv6;
+                                                     query: vers, sec, sign, seal, timeout
+  //host/share/path                                  taken as it stands
+Without a user anywhere it is a guest.
+
+Passwords come from the first of: --credentials, --password-command, PAGEWIRE_PASSWORD, PASSWD_FD,
+PASSWD_FILE, and else the terminal is asked. They are never taken from the command line.
+
+Sizes are bytes, or with K, M, G in powers of 1024. Times are seconds, or 500ms, 10s, 2h30m.";
+
+/// Reads files and directories from SMB servers.
+#[derive(Parser)]
+#[command(name = "pagewire", version)]
+#[command(after_help = EXIT_CODES, after_long_help = format!("{URLS}\n\n{EXIT_CODES}"))]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Get files
+    ///
+    /// A file appears under its name when all of it has arrived and was verified; until then, and if anything
+    /// goes wrong, what was there before stays.
+    #[command(after_long_help = URLS)]
+    Get(Get),
+    /// Write files to standard output
+    #[command(after_long_help = URLS)]
+    Cat(Cat),
+    /// List a directory
+    ///
+    /// In the server's order: nothing is collected, so a directory of any length takes no more memory. Pipe
+    /// it to `sort` to have it sorted.
+    #[command(after_long_help = URLS)]
+    Ls(Ls),
+    /// Show what is known about a file or directory
+    #[command(after_long_help = URLS)]
+    Stat(Show),
+    /// Show the space of the file system that a share is on
+    #[command(after_long_help = URLS)]
+    Df(Show),
+    /// Start servers here and read from them
+    #[cfg(feature = "demo")]
+    Demo,
+}
+
+#[derive(Args)]
+pub struct Get {
+    /// What to get
+    #[arg(required = true, value_name = "URL")]
+    pub urls: Vec<String>,
+    /// Where to put it: a file, a directory, or `-` for standard output [default: the name in the URL]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The directory to put it in
+    #[arg(short = 'O', long, value_name = "DIR", conflicts_with = "output")]
+    pub output_dir: Option<PathBuf>,
+    /// Fail rather than replace a file
+    #[arg(long)]
+    pub no_clobber: bool,
+    /// Keep the times of access and modification
+    #[arg(short, long)]
+    pub preserve: bool,
+    #[command(flatten)]
+    pub transfer: Transfer,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Cat {
+    /// What to read
+    #[arg(required = true, value_name = "URL")]
+    pub urls: Vec<String>,
+    #[command(flatten)]
+    pub transfer: Transfer,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Ls {
+    /// The directory
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// Type, size and time (UTC) as well
+    #[arg(short)]
+    pub long: bool,
+    /// One JSON object a line, with the name as it is on the wire beside it
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct Show {
+    /// The file or directory
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// How file data is read.
+#[derive(Args)]
+#[command(next_help_heading = "Transfer")]
+pub struct Transfer {
+    /// The size of the pages that data lands in, from 512 to 1M; it does not change the speed
+    #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = quantity::page_size)]
+    pub page: usize,
+    /// Read requests in flight, from 3 to 64; times --rsize, this is the memory that a transfer takes
+    #[arg(long, value_name = "N", default_value_t = IN_FLIGHT)]
+    #[arg(value_parser = clap::value_parser!(u16).range(3..=64))]
+    pub in_flight: u16,
+    /// Bytes of one read request, from 64K to 8M, as far as the server allows [default: 256K]
+    #[arg(long, value_name = "SIZE", value_parser = options::rsize)]
+    pub rsize: Option<u32>,
+}
+
+/// What every command takes.
+#[derive(Args)]
+#[command(next_help_heading = "Connection")]
+pub struct Common {
+    /// The SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1; 2 or 3 for any of them [default: all]
+    #[arg(long, value_name = "DIALECT", value_parser = options::dialects)]
+    vers: Option<Dialects>,
+    /// How to prove who you are
+    #[arg(long, value_enum)]
+    sec: Option<Sec>,
+    /// Sign every message
+    #[arg(long)]
+    sign: bool,
+    /// Encrypt every message
+    #[arg(long)]
+    seal: bool,
+    /// Connect as a guest, without a password
+    #[arg(long)]
+    guest: bool,
+    /// The user, as NAME or DOMAIN\NAME
+    #[arg(short, long, value_name = "NAME", visible_alias = "user")]
+    username: Option<String>,
+    /// The domain or workgroup of the user
+    #[arg(long, value_name = "NAME")]
+    domain: Option<String>,
+    /// The TCP port [default: 445]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// A file with username=, password= and domain=, as mount.cifs and smbclient -A take it
+    #[arg(long, value_name = "FILE")]
+    credentials: Option<PathBuf>,
+    /// A command that prints the password
+    #[arg(long, value_name = "COMMAND")]
+    pub password_command: Option<String>,
+    /// Options as `mount -o` takes them: vers=3.1.1,seal,username=me (here -o is the output file)
+    #[arg(long = "opt", value_name = "LIST", visible_alias = "mount-options")]
+    lists: Vec<String>,
+    /// How long the server may make no progress [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    timeout: Option<Duration>,
+    /// How long connecting may take
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::duration)]
+    pub connect_timeout: Duration,
+    #[command(flatten)]
+    pub messages: Messages,
+}
+
+/// What is told on standard error.
+#[derive(Args, Clone, Copy)]
+#[command(next_help_heading = "Messages")]
+pub struct Messages {
+    /// When done, what it cost, on standard error
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub stats: Option<StatsFormat>,
+    /// No progress bar
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Tell what is negotiated and done
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatsFormat {
+    /// One JSON object
+    Json,
+}
+
+impl Common {
+    /// How to connect. An option of its own precedes one in a list.
+    pub fn options(&self) -> Result<Options, String> {
+        let mut lists = Options::default();
+        for list in &self.lists {
+            lists.set_list(list)?;
+        }
+        let own = Options {
+            dialects: self.vers,
+            sec: self.sec,
+            sign: self.sign,
+            seal: self.seal,
+            guest: self.guest,
+            user: self.username.clone(),
+            domain: self.domain.clone(),
+            port: self.port,
+            rsize: None,
+            timeout: self.timeout,
+            credentials: self.credentials.clone(),
+        };
+        Ok(own.or(lists))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent_and_its_help_has_the_exit_codes() {
+        CommandLine::command().debug_assert();
+        let help = CommandLine::command().render_long_help().to_string();
+        assert!(help.contains("Exit codes") && help.contains("PAGEWIRE_PASSWORD") && !help.contains("demo"));
+    }
+
+    #[test]
+    fn an_option_precedes_a_list() {
+        let line = [
+            "pagewire",
+            "ls",
+            "//h/s",
+            "--opt",
+            "port=1,username=a",
+            "--mount-options",
+            "seal",
+            "--port",
+            "2",
+        ];
+        let CommandLine { command: Command::Ls(ls) } =
+            CommandLine::try_parse_from(line).unwrap_or_else(|e| panic!("{e}"))
+        else {
+            panic!("another command");
+        };
+        let options = ls.common.options().unwrap();
+        assert_eq!((options.port, options.user.as_deref(), options.seal), (Some(2), Some("a"), true));
+    }
+}

@@ -1,0 +1,78 @@
+//! How much memory the command lends to the engine: the numbers, and the memory itself.
+
+use pagewire::inflight::Slot;
+use pagewire::{Pages, Sink, Storage};
+
+/// Requests not sent yet: as many reads as are in flight go out in one write, about 120 bytes each; and a
+/// path of 8000 characters.
+pub const TX_LEN: usize = 16 * 1024;
+
+/// Heads of replies, and a batch of a listing: 64 KiB is what one credit pays for.
+pub const RX_LEN: usize = 64 * 1024 + 1024;
+
+/// Reads in flight unless the user says otherwise: with fewer, a network far away is not kept busy.
+pub const IN_FLIGHT: u16 = 8;
+
+/// Bytes of a read unless the user says otherwise. The pages take [`IN_FLIGHT`] times as much.
+pub const READ_LEN: u32 = 256 * 1024;
+
+/// Memory for the engine.
+pub struct Memory {
+    tx: Vec<u8>,
+    rx: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
+impl Memory {
+    pub fn new(in_flight: u16) -> Memory {
+        Memory { tx: vec![0; TX_LEN], rx: vec![0; RX_LEN], slots: vec![Slot::FREE; in_flight.into()] }
+    }
+
+    pub fn lend(&mut self) -> Storage<'_> {
+        Storage { tx: &mut self.tx, rx: &mut self.rx, slots: &mut self.slots }
+    }
+}
+
+/// The page size is a number here and a type in the engine: one arm for each.
+macro_rules! pages {
+    ($page_len:expr, $bytes:expr, [$($size:literal)+]) => {
+        match $page_len {
+            $($size => Some(Box::new(Pages::<$size>($bytes.as_chunks_mut().0)) as Box<dyn Sink + '_>),)+
+            _ => None,
+        }
+    };
+}
+
+/// `bytes` as pages of `page_len` bytes. `None` if there are no pages of that length.
+pub fn pages(page_len: usize, bytes: &mut [u8]) -> Option<Box<dyn Sink + '_>> {
+    pages!(page_len, bytes, [512 1024 2048 4096 8192 16384 32768 65536 131072 262144 524288 1048576])
+}
+
+/// The memory of a transfer: whole pages, and never less than two.
+pub fn ring(page_len: usize, read_len: u32, in_flight: u16) -> Vec<u8> {
+    let len = read_len as usize * usize::from(in_flight);
+    vec![0; len.max(page_len * 2).next_multiple_of(page_len)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_pages_of_every_size_from_512_to_1m() {
+        for bits in 9..=20 {
+            let mut ring = ring(1 << bits, READ_LEN, IN_FLIGHT);
+            let pages = pages(1 << bits, &mut ring).unwrap();
+            assert_eq!((pages.page_len(), pages.len()), (1 << bits, 2 << 20));
+        }
+        for size in [0, 256, 513, 2 << 20] {
+            assert!(pages(size, &mut []).is_none());
+        }
+    }
+
+    #[test]
+    fn a_ring_is_of_whole_pages_and_of_two_at_least() {
+        assert_eq!(ring(1 << 20, 64 << 10, 3).len(), 2 << 20);
+        assert_eq!(ring(512 << 10, 192 << 10, 7).len(), 1536 << 10);
+    }
+}

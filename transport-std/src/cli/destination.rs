@@ -1,0 +1,147 @@
+//! Where the bytes of a file go.
+
+use super::args::Get;
+use super::failure::{Cause, Failure};
+use super::platform;
+use super::safe;
+use super::temporary::Temporary;
+use super::url::Url;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A place to write to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Destination {
+    Stdout,
+    /// A file that appears when it is whole.
+    File {
+        path: PathBuf,
+        replace: bool,
+    },
+    /// What is there and is no file (a device, a pipe): it is written to and stays what it is.
+    Special(PathBuf),
+}
+
+impl Destination {
+    /// Where `get` puts what is at `url`, which is one of `several`.
+    pub fn of(url: &Url, args: &Get, several: bool) -> Result<Destination, Failure> {
+        let path = match (&args.output, &args.output_dir) {
+            (Some(output), _) if output.as_os_str() == "-" => return Ok(Destination::Stdout),
+            (Some(output), _) if output.is_dir() => output.join(file_name(url)?),
+            (Some(_), _) if several => {
+                let message = "several files need a directory (that exists) or `-` as --output";
+                return Err(Failure::new(format!("getting {url}"), Cause::Usage(message.into())));
+            }
+            (Some(output), _) => output.clone(),
+            (None, Some(directory)) => directory.join(file_name(url)?),
+            (None, None) => PathBuf::from(file_name(url)?),
+        };
+        Self::at(path, !args.no_clobber)
+    }
+
+    fn at(path: PathBuf, replace: bool) -> Result<Destination, Failure> {
+        // A link stays one, and what it points to is replaced.
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        let trouble = |kind| Err(failure(&path, io::Error::from(kind)));
+        match fs::metadata(&path) {
+            Ok(there) if there.is_dir() => trouble(io::ErrorKind::IsADirectory),
+            Ok(there) if !there.is_file() => Ok(Destination::Special(path)),
+            Ok(_) if !replace => trouble(io::ErrorKind::AlreadyExists),
+            // What is wrong with a path is told when something is written there.
+            Ok(_) | Err(_) => Ok(Destination::File { path, replace }),
+        }
+    }
+
+    /// Lets `write` write to it. A file gets its name if that goes well, and else leaves no trace.
+    pub fn write(&self, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<(), Failure> {
+        match self {
+            Destination::Stdout => write(&platform::stdout().map_err(|error| self.failure(error))?),
+            Destination::Special(path) => {
+                let file = OpenOptions::new().write(true).open(path);
+                write(&file.map_err(|error| self.failure(error))?)
+            }
+            Destination::File { path, replace } => {
+                let temporary = Temporary::create(path).map_err(|error| self.failure(error))?;
+                write(temporary.file())?;
+                temporary.commit(*replace).map_err(|error| self.failure(error))
+            }
+        }
+    }
+
+    /// An error of writing to it.
+    pub fn failure(&self, error: io::Error) -> Failure {
+        match self {
+            Destination::Stdout => failure(Path::new("standard output"), error),
+            Destination::File { path, .. } | Destination::Special(path) => failure(path, error),
+        }
+    }
+
+    /// A failure of a transfer, which may have been that of writing.
+    pub fn blame(&self, failed: Failure) -> Failure {
+        match failed.cause {
+            Cause::Local(error) => self.failure(error),
+            _ => failed,
+        }
+    }
+}
+
+fn failure(path: &Path, error: io::Error) -> Failure {
+    Failure::new(format!("writing {}", safe::text(&path.display().to_string())), Cause::Local(error))
+}
+
+fn file_name(url: &Url) -> Result<String, Failure> {
+    let wrong = || {
+        let message = "the path of the URL ends with no name that a file could have; give one by -o";
+        Failure::new(format!("getting {url}"), Cause::Usage(message.into()))
+    };
+    safe::file_name(url.file_name()).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::args::{Command, CommandLine};
+    use super::*;
+    use clap::Parser;
+
+    fn of(url: &str, options: &[&str], several: bool) -> Result<Destination, Failure> {
+        let line = ["pagewire", "get", url].into_iter().chain(options.iter().copied());
+        let Command::Get(get) = CommandLine::try_parse_from(line).ok().unwrap().command else {
+            panic!("another command");
+        };
+        Destination::of(&Url::parse(url).unwrap(), &get, several)
+    }
+
+    fn file(path: &str) -> Destination {
+        Destination::File { path: path.into(), replace: true }
+    }
+
+    #[test]
+    fn the_name_is_that_in_the_url_unless_another_is_given() {
+        assert_eq!(of("smb://h/s/d/no%0asuch", &[], true).unwrap(), file("no_such"));
+        assert_eq!(of("smb://h/s/d/f", &["-o", "no-such-file"], false).unwrap(), file("no-such-file"));
+        assert_eq!(of("smb://h/s/d/f", &["-O", "no-such"], true).unwrap(), file("no-such/f"));
+        assert_eq!(of("smb://h/s/f", &["-o", "-"], true).unwrap(), Destination::Stdout);
+        assert_eq!(of("smb://h/s", &[], false).unwrap_err().exit() as u8, 2);
+    }
+
+    #[test]
+    fn a_directory_takes_several_files_and_a_file_only_one() {
+        let inside = of("smb://h/s/no-such-file", &["-o", "src"], true).unwrap();
+        assert_eq!(inside, file("src/no-such-file"));
+        assert_eq!(of("smb://h/s/f", &["-o", "no-such"], true).unwrap_err().exit() as u8, 2);
+    }
+
+    #[test]
+    fn what_is_there_is_not_always_replaced() {
+        assert_eq!(
+            of("smb://h/s/f", &["-o", "Cargo.toml", "--no-clobber"], false).unwrap_err().exit() as u8,
+            3
+        );
+        #[cfg(unix)]
+        assert_eq!(
+            of("smb://h/s/f", &["-o", "/dev/null"], false).unwrap(),
+            Destination::Special("/dev/null".into())
+        );
+    }
+}

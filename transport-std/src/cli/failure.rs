@@ -1,0 +1,243 @@
+//! What can go wrong, what the user is told, and the exit code: all of that is decided here.
+
+use super::hints;
+use super::quantity;
+use pagewire::{Error, Kind, Reason};
+use std::fmt;
+use std::io;
+
+/// What the process says to the one that started it. The same list stands in the help.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exit {
+    #[default]
+    Ok = 0,
+    Other = 1,
+    Usage = 2,
+    LocalFile = 3,
+    Network = 4,
+    NotFound = 5,
+    Authentication = 6,
+    Protocol = 7,
+    Refused = 8,
+    Partial = 9,
+    Changed = 10,
+}
+
+/// Shown at the end of every help.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+   0  done (a broken pipe counts as done)
+   1  other
+   2  wrong usage
+   3  a local file
+   4  the network, or a time-out: trying again may help
+   5  no such share, file or directory
+   6  user or password
+   7  the server broke a rule of the protocol
+   8  the server refused
+   9  some of several failed
+  10  the file changed while it was read
+Signals end it as they end any program.";
+
+/// Something that was tried and did not work.
+#[derive(Debug)]
+pub struct Failure {
+    /// Such as "reading smb://host/share/file".
+    pub tried: String,
+    pub cause: Cause,
+    /// It was tried as a guest or anonymously, which may be the reason.
+    pub as_nobody: bool,
+}
+
+/// Why it did not work.
+#[derive(Debug)]
+pub enum Cause {
+    /// The command line, or a file that is part of it, makes no sense.
+    Usage(String),
+    /// A file on this side.
+    Local(io::Error),
+    /// No password could be had.
+    NoPassword(String),
+    /// No connection, or it broke.
+    Network(io::Error),
+    /// The engine's or the server's doing.
+    Engine(Error),
+    /// It is no file that can be read.
+    NoFile(Kind),
+    /// A file ended elsewhere than where it ended when it was opened.
+    Changed { then: u64, now: u64 },
+    /// Who read our output has gone. Nobody is told, and nothing more is done.
+    BrokenPipe,
+}
+
+impl Failure {
+    pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
+        Failure { tried: tried.into(), cause, as_nobody: false }
+    }
+
+    /// The exit code, if this is all that happened.
+    pub fn exit(&self) -> Exit {
+        match &self.cause {
+            Cause::Usage(_) => Exit::Usage,
+            Cause::Local(_) => Exit::LocalFile,
+            Cause::NoPassword(_) => Exit::Authentication,
+            Cause::Network(_) => Exit::Network,
+            Cause::Engine(error) => exit_of(error),
+            Cause::NoFile(_) => Exit::Refused,
+            Cause::Changed { .. } => Exit::Changed,
+            Cause::BrokenPipe => Exit::Ok,
+        }
+    }
+
+    /// One word for programs.
+    pub fn kind(&self) -> &'static str {
+        match &self.cause {
+            Cause::Usage(_) => "usage",
+            Cause::Local(_) => "local_file",
+            Cause::NoPassword(_) => "no_password",
+            Cause::Network(_) => "network",
+            Cause::Engine(error) => kind_of(error),
+            Cause::NoFile(_) => "no_file",
+            Cause::Changed { .. } => "changed",
+            Cause::BrokenPipe => "broken_pipe",
+        }
+    }
+}
+
+fn exit_of(error: &Error) -> Exit {
+    match error {
+        Error::Malformed(_) | Error::Misbehaved(_) | Error::Unauthentic(_) => Exit::Protocol,
+        Error::Incompatible(_) => Exit::Refused,
+        Error::Closed | Error::TimedOut => Exit::Network,
+        Error::Budget { .. } => Exit::Other,
+        // What the command line passed on and the engine found to have no meaning.
+        Error::Invalid(_) => Exit::Usage,
+        Error::Refused(refusal) => match refusal.reason {
+            Reason::NotFound => Exit::NotFound,
+            Reason::Authentication => Exit::Authentication,
+            Reason::Expired => Exit::Network,
+            Reason::Denied
+            | Reason::IsDirectory
+            | Reason::NotDirectory
+            | Reason::Symlink
+            | Reason::Busy
+            | Reason::Unsupported
+            | Reason::Other => Exit::Refused,
+        },
+    }
+}
+
+fn kind_of(error: &Error) -> &'static str {
+    match error {
+        Error::Malformed(_) => "malformed",
+        Error::Misbehaved(_) => "misbehaved",
+        Error::Incompatible(_) => "incompatible",
+        Error::Budget { .. } => "budget",
+        Error::Closed => "closed",
+        Error::TimedOut => "timed_out",
+        Error::Unauthentic(_) => "unauthentic",
+        Error::Invalid(_) => "invalid",
+        Error::Refused(refusal) => match refusal.reason {
+            Reason::NotFound => "not_found",
+            Reason::Authentication => "authentication",
+            Reason::Denied => "denied",
+            Reason::IsDirectory => "is_directory",
+            Reason::NotDirectory => "not_directory",
+            Reason::Symlink => "symlink",
+            Reason::Busy => "busy",
+            Reason::Expired => "expired",
+            Reason::Unsupported => "unsupported",
+            Reason::Other => "refused",
+        },
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Usage(message) | Cause::NoPassword(message) => f.write_str(message),
+            Cause::Local(error) | Cause::Network(error) => error.fmt(f),
+            Cause::Engine(error) => error.fmt(f),
+            Cause::NoFile(Kind::Directory) => f.write_str("it is a directory"),
+            Cause::NoFile(_) => f.write_str("it is no regular file"),
+            Cause::Changed { then, now } => write!(
+                f,
+                "it changed meanwhile: it had {then} bytes ({}) when it was opened, and ended after {now}",
+                quantity::human(*then)
+            ),
+            Cause::BrokenPipe => f.write_str("nobody reads the output any more"),
+        }
+    }
+}
+
+/// One line of what happened, and one of what to do where that is known.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pagewire: {}: {}", self.tried, self.cause)?;
+        match hints::hint(self) {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The transport's and the engine's errors as causes; an output that was given up must be told apart before.
+impl From<pagewire::blocking::Failure<io::Error>> for Cause {
+    fn from(failure: pagewire::blocking::Failure<io::Error>) -> Cause {
+        match failure {
+            pagewire::blocking::Failure::Engine(error) => Cause::Engine(error),
+            pagewire::blocking::Failure::Transport(error) => Cause::Network(error),
+            pagewire::blocking::Failure::Stopped => Cause::BrokenPipe,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewire::Refusal;
+
+    fn exit(cause: Cause) -> u8 {
+        Failure::new("testing", cause).exit() as u8
+    }
+
+    fn refused(reason: Reason) -> Cause {
+        Cause::Engine(Error::Refused(Refusal { reason, code: 1, name: "STATUS_X", during: "CREATE" }))
+    }
+
+    #[test]
+    fn exit_codes() {
+        for (cause, code) in [
+            (Cause::BrokenPipe, 0),
+            (Cause::Engine(Error::Budget { what: "rx", need: 2, have: 1 }), 1),
+            (Cause::Usage(String::new()), 2),
+            (Cause::Local(io::ErrorKind::NotFound.into()), 3),
+            (Cause::Network(io::ErrorKind::ConnectionRefused.into()), 4),
+            (Cause::Engine(Error::TimedOut), 4),
+            (Cause::Engine(Error::Closed), 4),
+            (refused(Reason::Expired), 4),
+            (refused(Reason::NotFound), 5),
+            (refused(Reason::Authentication), 6),
+            (Cause::NoPassword(String::new()), 6),
+            (Cause::Engine(Error::Malformed("x")), 7),
+            (Cause::Engine(Error::Unauthentic("x")), 7),
+            (refused(Reason::Denied), 8),
+            (refused(Reason::IsDirectory), 8),
+            (Cause::NoFile(Kind::Directory), 8),
+            (Cause::Engine(Error::Incompatible("x")), 8),
+            (Cause::Changed { then: 2, now: 1 }, 10),
+        ] {
+            let text = format!("{cause:?}");
+            assert_eq!(exit(cause), code, "{text}");
+        }
+        assert_eq!(Exit::Partial as u8, 9);
+    }
+
+    #[test]
+    fn what_is_told_names_what_was_tried_and_the_status() {
+        let text = Failure::new("opening smb://h/s/f", refused(Reason::NotFound)).to_string();
+        assert!(text.starts_with(
+            "pagewire: opening smb://h/s/f: the server refused CREATE: STATUS_X (0x00000001)\n  hint: "
+        ));
+    }
+}

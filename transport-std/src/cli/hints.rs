@@ -1,0 +1,139 @@
+//! What to do about a failure, where that is known.
+
+use super::failure::{Cause, Failure};
+use pagewire::{Error, Kind, Reason, Refusal};
+use std::io::{self, ErrorKind};
+
+/// What the user could do. The most special comes first.
+pub fn hint(failure: &Failure) -> Option<&'static str> {
+    match &failure.cause {
+        Cause::Usage(_) => Some("`pagewire help` and `pagewire help COMMAND` show how it is used"),
+        Cause::NoPassword(_) => Some(
+            "give it by PAGEWIRE_PASSWORD, PASSWD_FD, PASSWD_FILE, --credentials FILE or --password-command; \
+             --guest needs none",
+        ),
+        Cause::Local(error) => local(error),
+        Cause::Network(error) => network(error),
+        Cause::Engine(Error::Refused(refusal)) => refused(refusal, failure.as_nobody),
+        Cause::Engine(error) => engine(error),
+        Cause::NoFile(Kind::Directory) => Some("`pagewire ls` shows what is in it"),
+        Cause::NoFile(_) => None,
+        Cause::Changed { .. } => Some("somebody writes to it; get it again when that is over"),
+        Cause::BrokenPipe => None,
+    }
+}
+
+fn local(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::PermissionDenied => Some("may this user write there? -o names another place"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Some("make room there, or give another place by -o")
+        }
+        ErrorKind::NotFound => Some("is there such a directory?"),
+        ErrorKind::AlreadyExists => Some("give another name by -o, or leave --no-clobber out"),
+        _ => None,
+    }
+}
+
+fn network(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => {
+            Some("nobody listens there: is it the right host, and is --port right (SMB uses 445)?")
+        }
+        ErrorKind::TimedOut => {
+            Some("nobody answers: is the host up, is the port open? --connect-timeout waits longer")
+        }
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+            Some("there is no way to this address from here")
+        }
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Some("the connection was cut; try again"),
+        // What the resolver says has no kind of its own.
+        _ => Some("is the name of the host right?"),
+    }
+}
+
+fn engine(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Malformed(_) | Error::Misbehaved(_) => {
+            Some("this is the server's fault, or that of something between; another --vers may avoid it")
+        }
+        Error::Unauthentic(_) => Some(
+            "what came is not what the server sent, so nothing of it was kept; do not trust this network",
+        ),
+        Error::Incompatible(_) => Some("leave --vers, --sign and --seal out, or ask for what the server has"),
+        Error::Closed => {
+            Some("the server hung up: is it an SMB 2 or 3 server, and does it speak the dialect of --vers?")
+        }
+        Error::TimedOut => Some("the server is slow or gone; --timeout waits longer"),
+        Error::Budget { .. } => {
+            Some("the name or the path may be too long; otherwise this is our fault: please report it")
+        }
+        Error::Invalid(_) | Error::Refused(_) => None,
+    }
+}
+
+fn refused(refusal: &Refusal, as_nobody: bool) -> Option<&'static str> {
+    match (refusal.reason, refusal.name, refusal.during) {
+        (Reason::Authentication, "STATUS_ACCOUNT_LOCKED_OUT", _) => {
+            Some("too many wrong passwords were tried; wait, or ask who runs the server")
+        }
+        (Reason::Authentication, "STATUS_PASSWORD_EXPIRED" | "STATUS_PASSWORD_MUST_CHANGE", _) => {
+            Some("the password must be changed first, on the server or by its owner's computer")
+        }
+        (Reason::Authentication, "STATUS_ACCOUNT_DISABLED" | "STATUS_ACCOUNT_EXPIRED", _) => {
+            Some("the account is closed; ask who runs the server")
+        }
+        (Reason::Authentication, ..) if as_nobody => {
+            Some("this server takes no guests: name a user, smb://USER@host/... or --username")
+        }
+        (Reason::Authentication, ..) => Some("check user name, password and --domain"),
+        (Reason::Denied, _, "TREE_CONNECT" | "SESSION_SETUP") if as_nobody => {
+            Some("guests may not use this share: name a user, smb://USER@host/... or --username")
+        }
+        (Reason::Denied, _, "TREE_CONNECT") => {
+            Some("this user may not use this share: try another one, or --seal if the share wants encryption")
+        }
+        (Reason::Denied, ..) => Some("this user may not read it; ask its owner"),
+        (Reason::NotFound, _, "TREE_CONNECT") => Some("the server has no share of this name"),
+        (Reason::NotFound, ..) => Some("check the path; `pagewire ls` shows which names there are"),
+        (Reason::IsDirectory, ..) => Some("it is a directory: `pagewire ls` shows what is in it"),
+        (Reason::NotDirectory, ..) => Some("a name in the path is a file: `pagewire get` reads it"),
+        (Reason::Symlink, ..) => Some("it is a link that the server does not follow: name what it points to"),
+        (Reason::Busy, ..) => Some("it is in use, or the server is busy: try again later"),
+        (Reason::Expired, ..) => Some("the server ended the session: try again"),
+        (Reason::Unsupported, "STATUS_PATH_NOT_COVERED", _) => {
+            Some("this path is on another server (DFS): name that server")
+        }
+        (Reason::Unsupported, ..) => Some("the server does not have this function"),
+        (Reason::Other, ..) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(reason: Reason, name: &'static str, during: &'static str, as_nobody: bool) -> &'static str {
+        let cause = Cause::Engine(Error::Refused(Refusal { reason, code: 0, name, during }));
+        hint(&Failure { as_nobody, ..Failure::new("testing", cause) }).unwrap_or("")
+    }
+
+    #[test]
+    fn a_guest_is_told_to_name_a_user_and_a_user_to_check_the_password() {
+        assert!(
+            of(Reason::Authentication, "STATUS_LOGON_FAILURE", "SESSION_SETUP", true).contains("--username")
+        );
+        assert!(
+            of(Reason::Authentication, "STATUS_LOGON_FAILURE", "SESSION_SETUP", false).contains("password")
+        );
+        assert!(of(Reason::Denied, "STATUS_ACCESS_DENIED", "TREE_CONNECT", true).contains("--username"));
+        assert!(of(Reason::Denied, "STATUS_ACCESS_DENIED", "TREE_CONNECT", false).contains("--seal"));
+    }
+
+    #[test]
+    fn a_missing_share_and_a_missing_file_differ() {
+        let share = of(Reason::NotFound, "STATUS_BAD_NETWORK_NAME", "TREE_CONNECT", false);
+        let file = of(Reason::NotFound, "STATUS_OBJECT_NAME_NOT_FOUND", "CREATE", false);
+        assert!(share.contains("share") && file.contains("ls"));
+    }
+}

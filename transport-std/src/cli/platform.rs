@@ -1,0 +1,65 @@
+//! What systems do in different ways.
+
+use std::fs::{File, Metadata};
+use std::io;
+
+/// Standard output without a buffer, so that what is written goes straight from the lent memory.
+#[cfg(unix)]
+pub fn stdout() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Standard output without a buffer, so that what is written goes straight from the lent memory.
+#[cfg(windows)]
+pub fn stdout() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Whether others than the owner may read a file. Only Unix tells at a glance.
+#[cfg(unix)]
+pub fn others_can_read(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o044 != 0
+}
+
+/// Whether others than the owner may read a file. Only Unix tells at a glance.
+#[cfg(not(unix))]
+pub fn others_can_read(_: &Metadata) -> bool {
+    false
+}
+
+/// Has `clean_up` called when the user or the system ends this process (SIGINT, SIGTERM, SIGHUP); then the
+/// signal does what it would have done.
+#[cfg(unix)]
+pub fn before_end(clean_up: fn()) -> io::Result<()> {
+    use signal_hook::{consts, iterator::Signals, low_level};
+    let all = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
+    let ignored = ignored_signals();
+    let mut signals = Signals::new(all.into_iter().filter(|signal| (ignored >> (signal - 1)) & 1 == 0))?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in &mut signals {
+            clean_up();
+            // It fails only for numbers that are no signals.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// The signals that this process was started to ignore (by `nohup`, or in the background of a script), a bit
+/// each. A handler would undo that. Where the system does not say it, it is SIGHUP.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(1 << (signal_hook::consts::SIGHUP - 1))
+}
+
+/// Windows ends a process without asking it; what is left then bears a name that says so.
+#[cfg(not(unix))]
+pub fn before_end(_: fn()) -> io::Result<()> {
+    Ok(())
+}

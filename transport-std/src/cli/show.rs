@@ -1,0 +1,149 @@
+//! `ls`, `stat` and `df`: what is known about files, for people and for programs.
+
+use super::args::{Common, Ls, Show};
+use super::budget::IN_FLIGHT;
+use super::date;
+use super::failure::{Cause, Failure};
+use super::json::{self, EntryJson, SpaceJson, StatJson};
+use super::platform;
+use super::quantity::human;
+use super::safe::{self, Reader, Shown};
+use super::session::Session;
+use super::stats::Report;
+use super::url::Url;
+use super::visit::Visitor;
+use pagewire::{Attributes, Entry, Kind, Space, Time};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+type Out = BufWriter<File>;
+
+pub fn ls(args: &Ls, report: &mut Report) -> Result<(), Failure> {
+    let reader = if io::stdout().is_terminal() { Reader::Terminal } else { Reader::Pipe };
+    with_output(&args.url, &args.common, report, |session, url, out| {
+        session.list(url, |entry| match (args.json, args.long) {
+            (true, _) => json::line(out, &EntryJson::new(&entry)),
+            (false, true) => long(out, &entry, reader),
+            (false, false) => writeln!(out, "{}", Shown(entry.name, reader)),
+        })
+    })
+}
+
+pub fn stat(args: &Show, report: &mut Report) -> Result<(), Failure> {
+    with_output(&args.url, &args.common, report, |session, url, out| {
+        let attributes = session.stat(url)?;
+        let written = if args.json {
+            json::line(out, &StatJson::new(&url.path, &attributes))
+        } else {
+            describe(out, url, &attributes)
+        };
+        written.map_err(unwritten)
+    })
+}
+
+pub fn df(args: &Show, report: &mut Report) -> Result<(), Failure> {
+    with_output(&args.url, &args.common, report, |session, url, out| {
+        let space = session.statfs(url)?;
+        let share = format!("//{}/{}", url.host, url.share);
+        let written = if args.json {
+            json::line(out, &SpaceJson::new(&share, &space))
+        } else {
+            columns(out, &safe::text(&share), &space)
+        };
+        written.map_err(unwritten)
+    })
+}
+
+/// Connects, lets `show` write to standard output, and sees to it that all of it is written.
+fn with_output(
+    url: &str,
+    common: &Common,
+    report: &mut Report,
+    mut show: impl FnMut(&mut Session<'_>, &Url, &mut Out) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::new(platform::stdout().map_err(unwritten)?);
+    let mut visitor = Visitor::new(common, IN_FLIGHT)?;
+    report.stats.lent_memory = visitor.lent();
+    visitor.visit(std::slice::from_ref(&url.to_owned()), report, |session, url, _| {
+        let shown = show(session, url, &mut out).map_err(|failure| match failure.cause {
+            Cause::Local(error) => unwritten(error),
+            _ => failure,
+        });
+        // What was listed before an error is of use.
+        let flushed = out.flush().map_err(unwritten);
+        shown.and(flushed)
+    })
+}
+
+fn unwritten(error: io::Error) -> Failure {
+    let broken = error.kind() == io::ErrorKind::BrokenPipe;
+    let cause = if broken { Cause::BrokenPipe } else { Cause::Local(error) };
+    Failure::new("writing to standard output", cause)
+}
+
+/// Names of kinds, the letter and the word.
+pub fn kind(kind: Kind) -> (char, &'static str) {
+    match kind {
+        Kind::File => ('-', "file"),
+        Kind::Directory => ('d', "directory"),
+        Kind::Symlink => ('l', "symlink"),
+        Kind::Other => ('?', "other"),
+    }
+}
+
+fn short_time(time: Option<Time>) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| date::format(time, ' ', ""))
+}
+
+fn long(out: &mut Out, entry: &Entry<'_>, reader: Reader) -> io::Result<()> {
+    let attributes = &entry.attributes;
+    let (letter, _) = kind(attributes.kind);
+    let time = short_time(attributes.modified);
+    writeln!(out, "{letter} {:>14} {time:>19} {}", attributes.len, Shown(entry.name, reader))
+}
+
+fn describe(out: &mut Out, url: &Url, attributes: &Attributes) -> io::Result<()> {
+    let mut line = |name: &str, value: &str| writeln!(out, "{name:>9}: {value}");
+    line("url", &url.to_string())?;
+    line("type", kind(attributes.kind).1)?;
+    line("size", &format!("{} ({})", attributes.len, human(attributes.len)))?;
+    if let Some(allocated) = attributes.allocated {
+        line("allocated", &format!("{allocated} ({})", human(allocated)))?;
+    }
+    let times = [
+        ("modified", attributes.modified),
+        ("accessed", attributes.accessed),
+        ("changed", attributes.changed),
+        ("created", attributes.created),
+    ];
+    for (name, time) in times {
+        if let Some(time) = time {
+            line(name, &format!("{} UTC", date::format(time, ' ', "")))?;
+        }
+    }
+    if let Some(id) = attributes.id {
+        line("id", &id.to_string())?;
+    }
+    if let Some(links) = attributes.links {
+        line("links", &links.to_string())?;
+    }
+    let flags = flags(attributes);
+    if !flags.is_empty() { line("flags", &flags) } else { Ok(()) }
+}
+
+fn flags(attributes: &Attributes) -> String {
+    let all =
+        [(attributes.hidden, "hidden"), (attributes.read_only, "read-only"), (attributes.sparse, "sparse")];
+    let set: Vec<&str> = all.into_iter().filter_map(|(set, name)| set.then_some(name)).collect();
+    set.join(" ")
+}
+
+/// As `df -h` has them. What is used is what is not free, and of that and what is available is the part.
+fn columns(out: &mut Out, share: &str, space: &Space) -> io::Result<()> {
+    let used = space.total.saturating_sub(space.free);
+    let all = u128::from(used) + u128::from(space.available);
+    let part = (u128::from(used) * 100).div_ceil(all.max(1));
+    writeln!(out, "{:>6} {:>6} {:>6} {:>4} Share", "Size", "Used", "Avail", "Use%")?;
+    let (total, used, available) = (human(space.total), human(used), human(space.available));
+    writeln!(out, "{total:>6} {used:>6} {available:>6} {part:>3}% {share}")
+}

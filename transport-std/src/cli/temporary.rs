@@ -1,0 +1,157 @@
+//! A file that gets its name only when it is whole.
+
+use super::platform;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// A file next to its destination. It is removed unless it is committed, by a signal too.
+pub struct Temporary {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+/// The temporary file that there is now. Held while files are made, renamed or removed, so that a signal
+/// finds either the one or the other; and for ever once a signal was handled.
+static CURRENT: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn current() -> MutexGuard<'static, Option<PathBuf>> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn remove_before_end() {
+    let mut current = current();
+    if let Some(path) = current.take() {
+        let _ = fs::remove_file(path);
+    }
+    // The process ends now: nobody may make another one.
+    std::mem::forget(current);
+}
+
+impl Temporary {
+    /// For `target`, whose mode it takes over if there is such a file.
+    pub fn create(target: &Path) -> io::Result<Temporary> {
+        static WATCH: OnceLock<()> = OnceLock::new();
+        if WATCH.set(()).is_ok() {
+            platform::before_end(remove_before_end)?;
+        }
+        let mut current = current();
+        let (path, file) = create_beside(target)?;
+        *current = Some(path.clone());
+        let temporary = Temporary { file, path, target: target.to_owned() };
+        drop(current);
+        if let Ok(existing) = fs::metadata(target) {
+            temporary.file.set_permissions(existing.permissions())?;
+        }
+        Ok(temporary)
+    }
+
+    /// To be written to.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives it its name, in place of a file that has it already if `replace`.
+    pub fn commit(self, replace: bool) -> io::Result<()> {
+        let mut current = current();
+        if replace {
+            fs::rename(&self.path, &self.target)?;
+            *current = None;
+        } else {
+            // A link does not replace; where there are no links, looking first must do.
+            match fs::hard_link(&self.path, &self.target) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists && !self.target.exists() => {
+                    fs::rename(&self.path, &self.target)?;
+                    *current = None;
+                }
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = current().take() {
+            // What it holds is of no use to anybody, and the reason for that was told already.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    for number in 0..1000 {
+        let path = target.with_file_name(name_for(&name, std::process::id(), number));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            outcome => return outcome.map(|file| (path, file)),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files are left there"))
+}
+
+/// `.NAME.pagewire-PID-N.part`, where NAME is cut so that no file system finds it too long.
+fn name_for(name: &str, process: u32, number: u32) -> String {
+    let end = name.floor_char_boundary(200);
+    format!(".{}.pagewire-{process}-{number}.part", &name[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// There is one temporary file at a time, in tests as well.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    fn in_directory(test: impl FnOnce(&Path)) {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let unique = u64::from_le_bytes(pagewire_std::random().unwrap());
+        let directory = std::env::temp_dir().join(format!("pagewire-test-{unique:x}"));
+        fs::create_dir(&directory).unwrap();
+        test(&directory);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn it_gets_its_name_when_it_is_whole() {
+        in_directory(|directory| {
+            let temporary = Temporary::create(&directory.join("a")).unwrap();
+            assert_eq!(names(directory), [format!(".a.pagewire-{}-0.part", std::process::id())]);
+            temporary.file().write_all(b"whole").unwrap();
+            temporary.commit(true).unwrap();
+            assert_eq!(names(directory), ["a"]);
+            assert_eq!(fs::read(directory.join("a")).unwrap(), b"whole");
+        });
+    }
+
+    #[test]
+    fn dropped_it_leaves_nothing_and_what_was_there_stays() {
+        in_directory(|directory| {
+            fs::write(directory.join("a"), "old").unwrap();
+            drop(Temporary::create(&directory.join("a")).unwrap());
+            let temporary = Temporary::create(&directory.join("a")).unwrap();
+            assert_eq!(temporary.commit(false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(names(directory), ["a"]);
+            assert_eq!(fs::read(directory.join("a")).unwrap(), b"old");
+            let temporary = Temporary::create(&directory.join("b")).unwrap();
+            temporary.commit(false).unwrap();
+            assert_eq!(names(directory).len(), 2);
+        });
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_characters() {
+        let name = name_for(&"é".repeat(127), 1, 0);
+        assert!(name.len() < 255 && name.starts_with(".é") && name.ends_with(".pagewire-1-0.part"));
+    }
+}

@@ -1,0 +1,128 @@
+//! A TCP connection as the engine's transport.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+/// How long a read or write waits before it gives up with `TimedOut`, so that the driver can look at its
+/// clock. The engine's deadline, not this, says when the server has been silent for too long.
+pub const TICK: Duration = Duration::from_millis(250);
+
+/// The most bytes taken by one read. Measured on loopback: with less, the system calls are felt; with more,
+/// nothing is gained, since what was received is hashed, decrypted or written at once and should still be in
+/// the cache then.
+pub const RECEIVE_LEN_MAX: usize = 256 * 1024;
+
+/// A connected socket. It sends at once (no Nagle) and its reads and writes give up after a [`TICK`].
+#[derive(Debug)]
+pub struct Tcp {
+    stream: TcpStream,
+}
+
+impl Tcp {
+    /// Connects to the first address of `host` that accepts. `host` is a name or an address (IPv6 without
+    /// brackets).
+    ///
+    /// `timeout` bounds the whole of it but for the resolver, which has a time-out of its own. An address
+    /// gets its share of the time that is left, so a dead one does not keep the next from being tried. The
+    /// error is that of the last address.
+    pub fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<Tcp> {
+        let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+        let deadline = Instant::now() + timeout;
+        let mut outcome = Err(io::Error::new(ErrorKind::NotFound, "the name has no address"));
+        for (tried, address) in addresses.iter().enumerate() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let share = left / u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
+            // A time-out of zero is an error of its own kind.
+            outcome = TcpStream::connect_timeout(address, share.max(Duration::from_millis(1)));
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        Tcp::new(outcome?)
+    }
+
+    /// Takes a stream that is connected already.
+    pub fn new(stream: TcpStream) -> io::Result<Tcp> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(TICK))?;
+        stream.set_write_timeout(Some(TICK))?;
+        Ok(Tcp { stream })
+    }
+
+    /// Where it is connected to.
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+}
+
+/// Unix says `WouldBlock` when the time is over.
+fn tick(error: io::Error) -> io::Error {
+    if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
+}
+
+impl embedded_io::ErrorType for Tcp {
+    type Error = io::Error;
+}
+
+impl embedded_io::Read for Tcp {
+    /// What has come, at most [`RECEIVE_LEN_MAX`]. 0 is the end of the connection, or an empty buffer.
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = buf.len().min(RECEIVE_LEN_MAX);
+        self.stream.read(&mut buf[..len]).map_err(tick)
+    }
+}
+
+impl embedded_io::Write for Tcp {
+    /// Sends as much as the system takes. 0 only for an empty buffer.
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.stream.write(buf).map_err(tick)
+    }
+
+    /// Nothing to do: nothing is held back.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use embedded_io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    fn pair() -> (Tcp, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let tcp = Tcp::connect("127.0.0.1", port, Duration::from_secs(5)).unwrap();
+        (tcp, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn bytes_go_both_ways_and_the_end_is_zero() {
+        let (mut tcp, mut peer) = pair();
+        assert_eq!(tcp.write(b"ask").unwrap(), 3);
+        let mut got = [0; 3];
+        peer.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"ask");
+        peer.write_all(b"answer").unwrap();
+        drop(peer);
+        let mut got = [0; 16];
+        assert_eq!(tcp.read(&mut got).unwrap(), 6);
+        assert_eq!(&got[..6], b"answer");
+        assert_eq!(tcp.read(&mut got).unwrap(), 0);
+    }
+
+    #[test]
+    fn silence_is_a_tick_of_the_clock() {
+        let (mut tcp, _peer) = pair();
+        let error = embedded_io::Read::read(&mut tcp, &mut [0; 4]).unwrap_err();
+        assert_eq!(embedded_io::Error::kind(&error), embedded_io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_closed_port_refuses() {
+        let error = Tcp::connect("127.0.0.1", 1, Duration::from_secs(5)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+}

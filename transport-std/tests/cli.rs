@@ -1,0 +1,232 @@
+//! The command as its users meet it, without a server, or with one that is none.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The command, with a password and none of what the environment may hold.
+fn pagewire(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pagewire"));
+    command.args(args).stdin(Stdio::null());
+    for name in ["PASSWD_FD", "PASSWD_FILE"] {
+        command.env_remove(name);
+    }
+    command.env("PAGEWIRE_PASSWORD", "s3cret");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    pagewire(args).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The last line of standard error as the stats.
+fn stats(output: &Output) -> serde_json::Value {
+    serde_json::from_str(stderr(output).lines().last().unwrap()).unwrap()
+}
+
+/// A directory of its own, removed in the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        let unique = u64::from_le_bytes(pagewire_std::random().unwrap());
+        let path = std::env::temp_dir().join(format!("pagewire-test-{unique:x}"));
+        std::fs::create_dir(&path).unwrap();
+        Directory(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server that lets `serve` have every connection. The port.
+fn server(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || listener.incoming().for_each(|stream| serve(stream.unwrap())));
+    port
+}
+
+fn read_something(stream: &mut TcpStream) {
+    assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+}
+
+/// Where nobody listens. (A port that was free a moment ago may be that of another test by now.)
+const CLOSED_PORT: u16 = 1;
+
+/// Gets a file into an empty directory; the directory must be empty afterwards too.
+fn get_in_vain(port: u16) -> Output {
+    let directory = Directory::new();
+    let url = format!("smb://me@127.0.0.1:{port}/share/file");
+    let output = pagewire(&["get", &url, "--stats", "json", "--timeout", "5s"])
+        .current_dir(&directory.0)
+        .output()
+        .unwrap();
+    assert_eq!(directory.names(), [""; 0]);
+    assert!(output.stdout.is_empty());
+    output
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    for args in [
+        &[][..],
+        &["get"],
+        &["fetch", "smb://h/s/f"],
+        &["ls", "smb://h/s", "--no-such-option"],
+        &["ls", "smb://h"],
+        &["cat", "/etc/passwd"],
+        &["cat", "smb://h/s/f", "--page", "1000"],
+        &["cat", "smb://h/s/f", "--in-flight", "0"],
+        &["cat", "smb://h/s/f", "--vers", "1.0"],
+        &["cat", "smb://h/s/f", "--opt", "nconnect=4"],
+        &["cat", "smb://h/s/f?vers=4"],
+        &["get", "smb://h/s/f", "-q", "-v"],
+    ] {
+        let output = run(args);
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn one_bad_url_keeps_all_from_being_read() {
+    let output = run(&["cat", &format!("smb://me@127.0.0.1:{}/s/f", CLOSED_PORT), "smb://h"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+}
+
+#[test]
+fn help_is_on_standard_output() {
+    let output = run(&["--help"]);
+    let help = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(code(&output), 0);
+    for word in ["get", "cat", "ls", "stat", "df", "Exit codes", "PAGEWIRE_PASSWORD"] {
+        assert!(help.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_password_in_the_url_is_refused_and_not_shown() {
+    for command in ["get", "cat", "ls", "stat", "df"] {
+        let output = run(&[command, "smb://me:t0psecret@127.0.0.1/share/file"]);
+        let told = stderr(&output);
+        assert_eq!(code(&output), 2);
+        assert!(told.contains("PAGEWIRE_PASSWORD") && told.contains("lists of processes"), "{told}");
+        assert!(!told.contains("t0psecret"), "{told}");
+    }
+}
+
+#[test]
+fn nobody_listens_is_4() {
+    let output = get_in_vain(CLOSED_PORT);
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    let stats = stats(&output);
+    assert_eq!((&stats["command"], &stats["exit_code"]), (&"get".into(), &4.into()));
+    assert_eq!((&stats["error"]["kind"], &stats["dialect"]), (&"network".into(), &serde_json::Value::Null));
+    assert!(stats["lent_memory"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_host_that_does_not_exist_is_4() {
+    let output = run(&["ls", "smb://me@no-such-host.invalid/share"]);
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_that_hangs_up_is_4() {
+    let output = get_in_vain(server(|mut stream| read_something(&mut stream)));
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert_eq!(stats(&output)["error"]["kind"], "closed");
+    assert_eq!(stats(&output)["requests"], 1);
+}
+
+#[test]
+fn a_server_that_is_silent_is_4() {
+    let port = server(|mut stream| while stream.read(&mut [0; 4096]).is_ok_and(|len| len > 0) {});
+    let url = format!("smb://me@127.0.0.1:{port}/share/file");
+    let output = run(&["cat", &url, "--timeout", "300ms", "--stats", "json"]);
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert_eq!(stats(&output)["error"]["kind"], "timed_out");
+}
+
+#[test]
+fn a_server_that_speaks_something_else_is_7() {
+    let output = get_in_vain(server(|mut stream| {
+        read_something(&mut stream);
+        // An error in the other end is the client's business.
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    }));
+    assert_eq!(code(&output), 7, "{}", stderr(&output));
+}
+
+#[test]
+fn what_was_there_before_stays() {
+    let directory = Directory::new();
+    let file = directory.0.join("file");
+    std::fs::write(&file, "old").unwrap();
+    let url = format!("smb://me@127.0.0.1:{}/share/file", server(|mut stream| read_something(&mut stream)));
+    let output = run(&["get", &url, "-o", file.to_str().unwrap()]);
+    assert_eq!(code(&output), 4);
+    assert_eq!((std::fs::read(&file).unwrap(), directory.names().len()), (b"old".to_vec(), 1));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_tried_once_for_all_its_files() {
+    let url = |name: &str| format!("smb://me@127.0.0.1:{CLOSED_PORT}/share/{name}");
+    let output = run(&["cat", &url("a"), &url("b"), &url("c")]);
+    assert_eq!(code(&output), 4);
+    assert_eq!(stderr(&output).matches("pagewire:").count(), 1, "{}", stderr(&output));
+}
+
+#[test]
+fn a_credentials_file_must_be_there_and_make_sense() {
+    let directory = Directory::new();
+    let path = directory.0.join("credentials");
+    let with = |path: &Path| run(&["ls", "//127.0.0.1/share", "--credentials", path.to_str().unwrap()]);
+    assert_eq!(code(&with(&path)), 3);
+    std::fs::write(&path, "t0psecret").unwrap();
+    let output = with(&path);
+    assert_eq!(code(&output), 2);
+    assert!(!stderr(&output).contains("t0psecret"));
+}
+
+#[cfg(unix)]
+#[test]
+fn credentials_that_others_can_read_are_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = Directory::new();
+    let path = directory.0.join("credentials");
+    std::fs::write(&path, "username=me\npassword=p\n").unwrap();
+    let url = "//127.0.0.1/share";
+    for (mode, warns) in [(0o600, false), (0o640, true), (0o604, true)] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let port = CLOSED_PORT.to_string();
+        let output = run(&["ls", url, "--port", &port, "--credentials", path.to_str().unwrap()]);
+        assert_eq!(stderr(&output).contains("chmod 600"), warns, "{mode:o}");
+        assert_eq!(code(&output), 4);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_password_command_that_fails_is_6() {
+    let output = run(&["ls", "smb://me@127.0.0.1/share", "--password-command", "exit 1"]);
+    assert_eq!(code(&output), 6, "{}", stderr(&output));
+}
