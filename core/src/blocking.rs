@@ -35,7 +35,8 @@ impl<E: fmt::Debug + fmt::Display> core::error::Error for Failure<E> {}
 /// Runs an operation to its end and shows each item to `each`.
 ///
 /// A transport that gives up waiting (`TimedOut` or `Interrupted`) is asked again until the client's deadline has
-/// passed, so a read time-out is a tick of the clock and no failure. With [`Timeless`](crate::Timeless) a
+/// passed, so a read time-out is a tick of the clock and no failure. The transport is never flushed, since
+/// many wait for the peer's acknowledgement then: one that holds bytes back until it is flushed must not do so here. With [`Timeless`](crate::Timeless) a
 /// `TimedOut` of the transport ends the run.
 pub fn run_each<P, O, T, C>(
     client: &mut Client<'_, P>,
@@ -55,7 +56,10 @@ where
         match client.step(op) {
             Step::Transmit(bytes) => {
                 let sent = match io.write(bytes) {
-                    Ok(0) => return Err(Failure::Engine(Error::Closed)),
+                    Ok(0) => {
+                        client.closed();
+                        continue;
+                    }
                     outcome => retry(outcome, clock)?,
                 };
                 client.transmitted(sent.unwrap_or(0));

@@ -45,7 +45,8 @@ pub struct Client<'s, P: Protocol> {
     /// What was wrong with a part of the frame; told at its end, where a failed check of the whole frame has precedence.
     poison: Option<Error>,
     notice: Option<(usize, usize)>,
-    empty_frames: u32,
+    /// Frames since the last final reply.
+    idle_frames: u32,
     ticket: Ticket,
     now: Millis,
     timeout_ms: u32,
@@ -78,7 +79,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             frame: Frame::new(),
             poison: None,
             notice: None,
-            empty_frames: 0,
+            idle_frames: 0,
             ticket: Ticket::NOBODY,
             now: Millis(0),
             timeout_ms: limits::TIMEOUT_MS,
@@ -145,6 +146,11 @@ impl<'s, P: Protocol> Client<'s, P> {
         if self.out.transmitted(len) > 0 {
             self.renew();
         }
+    }
+
+    /// The transport says that the connection is gone. The next step is `Done(Err(Closed))`.
+    pub fn closed(&mut self) {
+        self.fail(Error::Closed);
     }
 
     /// `len` bytes came into the window of the last step, which was made for the same `op`. 0 says that the
@@ -285,6 +291,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if matches!(answer, Ok(Answer::Interim)) {
             return self.interim(slot);
         }
+        self.idle_frames = 0;
         let counters = &mut self.out.counters;
         counters.responses += 1;
         counters.file_bytes += if mine { u64::from(landed.data) } else { 0 };
@@ -392,12 +399,13 @@ impl<'s, P: Protocol> Client<'s, P> {
         let len = self.protocol.mark(self.frame.mark)?;
         self.frame = Frame::of(len);
         self.filled = 0;
-        if len == 0 {
-            self.empty_frames += 1;
-            let endless = self.empty_frames > limits::EMPTY_FRAMES_MAX;
-            return if endless { Err(Error::Misbehaved("nothing but empty frames")) } else { Ok(()) };
+        self.idle_frames += 1;
+        if self.idle_frames > limits::IDLE_FRAMES_MAX {
+            return Err(Error::Misbehaved("frame after frame and no reply"));
         }
-        self.empty_frames = 0;
+        if len == 0 {
+            return Ok(());
+        }
         if len > limits::FRAME_LEN_MAX {
             return Err(Error::Malformed("length of a frame"));
         }
@@ -465,6 +473,7 @@ impl<'s, P: Protocol> Client<'s, P> {
     fn frame_ends(&mut self) -> Result<(), Error> {
         self.frame = Frame::new();
         self.protocol.frame_end()?;
+        self.renew();
         self.poison.map_or(Ok(()), Err)
     }
 

@@ -15,8 +15,9 @@ pub const FRAME_LEN_MAX: u32 = 0x00FF_FFFF;
 /// never more than this many.
 pub const FRAME_PARTS_MAX: u32 = 64;
 
-/// Frames without content (keepalives) in a row. A server that sends only these makes no progress.
-pub const EMPTY_FRAMES_MAX: u32 = 64;
+/// Frames in a row that bring no final reply: keepalives, notices, interim replies. Every request in flight may be
+/// answered by a few of these; a server that sends only these makes no progress.
+pub const IDLE_FRAMES_MAX: u32 = 1024;
 
 /// "I am still at it" answers to one request before the server is said to have broken its word.
 pub const INTERIM_MAX: u8 = 16;

@@ -158,15 +158,16 @@ fn a_frame_may_not_be_longer_than_the_limit() {
 
 #[test]
 fn frames_without_content_are_bounded_in_a_row() {
-    let empty = limits::EMPTY_FRAMES_MAX as usize;
+    // The reply behind them is a frame too.
+    let empty = limits::IDLE_FRAMES_MAX as usize - 1;
     let mut memory = Memory::slots(2);
     let mut world = World::connected(&mut memory, Peer::default());
     for _ in 0..3 {
         world.peer.say(&[0; 4].repeat(empty));
         assert!(world.run(&mut Stat::new("file")).is_ok(), "as many as the limit are allowed");
     }
-    world.peer.say(&[0; 4].repeat(empty + 1));
-    world.assert_fatal(&mut Stat::new("file"), Error::Misbehaved("nothing but empty frames"));
+    world.peer.say(&[0; 4].repeat(empty + 2));
+    world.assert_fatal(&mut Stat::new("file"), Error::Misbehaved("frame after frame and no reply"));
 }
 
 /// A stat with `count` interim replies, one frame each or all in one.

@@ -3,6 +3,7 @@
 //! `testing/servers/run -- cargo test -p pagewire-interop --release` starts the servers. Without them a test prints
 //! why it did nothing.
 
+pub mod command;
 pub mod usage;
 
 use pagewire::blocking::{self, Failure};

@@ -1,0 +1,81 @@
+//! What a transfer of 1 GiB costs, beside Samba's own client, in one run. The ratios of processor time are asserted with
+//! the least of several runs each, since a busy machine only ever adds to it; wall times are only reported.
+
+use pagewire_interop::Lab;
+use pagewire_interop::command::pagewire;
+use pagewire_interop::usage::{Usage, measure};
+use std::process::Command;
+use std::time::Duration;
+
+const FILE: &str = "big-1024";
+const ROUNDS: usize = 5;
+/// The command may cost so much more than smbclient.
+const CPU_RATIO_MAX: f64 = 1.25;
+const RSS_MAX: u64 = 8 << 20;
+/// Page sizes may differ by so much.
+const PAGES_RATIO_MAX: f64 = 1.10;
+
+fn smbclient(lab: &Lab, protection: &str, dialect: &str) -> Command {
+    let (host, port) = lab.samba.split_once(':').unwrap();
+    let mut command = Command::new("smbclient");
+    command.args(["-p", port, "-m", dialect, &format!("//{host}/big"), "-U", "lab%lab-password"]);
+    command.arg(format!("--client-protection={protection}")).args(["-c", &format!("get {FILE} /dev/null")]);
+    command
+}
+
+fn get(lab: &Lab, options: &[&str]) -> Command {
+    let mut command = pagewire();
+    command.arg("get").args(options).args(["-q", "-o", "/dev/null"]);
+    command.arg(format!("smb://lab@{}/big/{FILE}", lab.samba));
+    command
+}
+
+/// The cheapest of several runs of each command, taken in turn so that all meet the same weather.
+fn least(mut commands: Vec<Command>) -> Vec<Usage> {
+    let mut best: Vec<Option<Usage>> = vec![None; commands.len()];
+    for _ in 0..ROUNDS {
+        for (command, best) in commands.iter_mut().zip(&mut best) {
+            let usage = measure(command).unwrap();
+            assert!(usage.status.success(), "{command:?}: {}", usage.status);
+            let cpu = |usage: &Usage| usage.cpu;
+            *best = Some(best.iter().copied().chain([usage]).min_by_key(cpu).unwrap());
+        }
+    }
+    best.into_iter().flatten().collect()
+}
+
+fn show(what: &str, usage: &Usage) {
+    let seconds = |time: Duration| time.as_secs_f64();
+    let rss = usage.max_rss as f64 / f64::from(1 << 20);
+    println!(
+        "{what:28} cpu {:.2} s  wall {:.2} s  peak {rss:.1} MiB",
+        seconds(usage.cpu),
+        seconds(usage.wall)
+    );
+}
+
+// One test, because others beside it would disturb the figures.
+#[test]
+fn a_gibibyte_costs_no_more_than_with_smbclient_and_the_same_at_every_page_size() {
+    let Some(lab) = Lab::find() else { return };
+    for (name, protection, options) in
+        [("plain", "off", vec![]), ("signed", "sign", vec!["--sign"]), ("sealed", "encrypt", vec!["--seal"])]
+    {
+        let usages = least(vec![smbclient(&lab, protection, "SMB3_11"), get(&lab, &options)]);
+        show(&format!("smbclient {name}"), &usages[0]);
+        show(&format!("pagewire {name}"), &usages[1]);
+        let ratio = usages[1].cpu.as_secs_f64() / usages[0].cpu.as_secs_f64();
+        assert!(ratio <= CPU_RATIO_MAX, "{name}: {ratio:.2} times the processor time of smbclient");
+        assert!(usages[1].max_rss < RSS_MAX, "{name}: {} bytes of memory", usages[1].max_rss);
+    }
+    let pages = ["4K", "16K", "64K"];
+    let at = |page: &&str| get(&lab, &["--vers", "2.0.2", "--page", page]);
+    let usages = least(pages.iter().map(at).collect());
+    for (page, usage) in pages.iter().zip(&usages) {
+        show(&format!("pagewire 2.0.2, page {page}"), usage);
+    }
+    let cpu = |usage: &Usage| usage.cpu.as_secs_f64();
+    let most = usages.iter().map(cpu).fold(0.0, f64::max);
+    let fewest = usages.iter().map(cpu).fold(f64::MAX, f64::min);
+    assert!(most / fewest <= PAGES_RATIO_MAX, "page sizes differ by {:.2}", most / fewest);
+}
