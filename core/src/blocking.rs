@@ -1,5 +1,9 @@
 //! The blocking driver: the loop over anything with `embedded_io`'s `Read` and `Write`.
 
+mod reader;
+
+pub use reader::FileReader;
+
 use crate::client::{Client, Step};
 use crate::error::Error;
 use crate::operation::{Item, Operation};
@@ -32,6 +36,16 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for Failure<E> {}
 
+impl<E: embedded_io::Error> embedded_io::Error for Failure<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Failure::Engine(error) => error.kind(),
+            Failure::Transport(error) => error.kind(),
+            Failure::Stopped => ErrorKind::Interrupted,
+        }
+    }
+}
+
 /// Runs an operation to its end and shows each item to `each`.
 ///
 /// A transport that gives up waiting (`TimedOut` or `Interrupted`) is asked again until the client's deadline has
@@ -51,19 +65,33 @@ where
     T: embedded_io::Read + embedded_io::Write,
     C: Clock,
 {
+    drive(client, io, clock, op, &mut each)?.ok_or(Failure::Stopped)
+}
+
+/// Runs an operation to its end, or until `each` breaks off: `None`. It can be gone on with then.
+fn drive<P, O, T, C>(
+    client: &mut Client<'_, P>,
+    io: &mut T,
+    clock: &C,
+    op: &mut O,
+    mut each: impl FnMut(Item<'_, P, O>) -> ControlFlow<()>,
+) -> Result<Option<O::Output>, Failure<T::Error>>
+where
+    P: Protocol,
+    O: Operation<P>,
+    T: embedded_io::Read + embedded_io::Write,
+    C: Clock,
+{
     loop {
         client.tell(clock.now());
         match client.step(op) {
-            Step::Transmit(bytes) => {
-                let sent = match io.write(bytes) {
-                    Ok(0) => {
-                        client.closed();
-                        continue;
-                    }
-                    outcome => retry(outcome, clock)?,
-                };
-                client.transmitted(sent.unwrap_or(0));
-            }
+            Step::Transmit(bytes) => match io.write(bytes) {
+                Ok(0) => client.closed(),
+                outcome => {
+                    let sent = retry(outcome, clock)?;
+                    client.transmitted(sent.unwrap_or(0));
+                }
+            },
             Step::Receive(window) => {
                 if let Some(len) = retry(io.read(window), clock)? {
                     client.received(op, len);
@@ -71,10 +99,10 @@ where
             }
             Step::Item(item) => {
                 if each(item).is_break() {
-                    return Err(Failure::Stopped);
+                    return Ok(None);
                 }
             }
-            Step::Done(result) => return result.map_err(Failure::Engine),
+            Step::Done(result) => return result.map(Some).map_err(Failure::Engine),
         }
     }
 }

@@ -52,6 +52,14 @@ impl<'p, P: Protocol> Filling<'p, P> {
         }
     }
 
+    /// Begins anew at `offset`, as another operation to the client: replies to what was asked before find nobody.
+    pub fn restart(&mut self, offset: u64) {
+        self.ticket = Ticket::NOBODY;
+        (self.base, self.front, self.ready, self.next) = (offset, offset, offset, offset);
+        self.end = self.eof.max(offset);
+        (self.lent, self.refused) = (0, None);
+    }
+
     /// Where in the sink the byte `offset` of the file lies.
     fn place(&self, offset: u64) -> usize {
         let len = (self.sink.len() as u64).max(1);

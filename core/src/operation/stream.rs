@@ -20,6 +20,11 @@ impl<'p, P: Protocol> Stream<'p, P> {
         filling.streams = true;
         Stream(filling)
     }
+
+    /// Goes on at `offset`: what was read ahead and what is in flight is forgotten.
+    pub fn seek(&mut self, offset: u64) {
+        self.0.restart(offset);
+    }
 }
 
 impl<P: Protocol> Operation<P> for Stream<'_, P> {

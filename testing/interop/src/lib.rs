@@ -6,10 +6,10 @@
 pub mod command;
 pub mod usage;
 
-use pagewire::blocking::{self, Failure};
+use pagewire::blocking::{self, Failure, FileReader};
 use pagewire::operation::Operation;
 use pagewire::smb::{Config, Dialects, Entropy, Identity, Policy, Smb};
-use pagewire::{Client, Connect, File, List, Open, Pages, Read, Stream};
+use pagewire::{Client, Connect, File, List, Open, Pages, Read, Sink, Stream};
 use pagewire::{smb::FileId, storage::StorageArray};
 use pagewire_std::{MonotonicClock, Tcp, random};
 use sha2::{Digest, Sha256};
@@ -177,6 +177,15 @@ impl<'s> Session<'s> {
         let bytes = memory.as_flattened();
         assert!(bytes[filled.len..].iter().all(|byte| *byte == 0), "the tail of the pages is zero");
         Ok((bytes[..filled.len].to_vec(), filled.eof))
+    }
+
+    /// A file as `embedded_io` has it.
+    pub fn reader<'r>(
+        &'r mut self,
+        file: &File<FileId>,
+        pages: &'r mut dyn Sink,
+    ) -> FileReader<'r, 's, Smb<'s>, Tcp, MonotonicClock> {
+        FileReader::new(&mut self.client, &mut self.io, &self.clock, file, pages)
     }
 
     /// The names of a directory.

@@ -1,5 +1,6 @@
 //! Every dialect, protection and page size reads the same bytes.
 
+use pagewire::Pages;
 use pagewire::smb::negotiate::{
     AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM, AES_CMAC, AES_GMAC, HMAC_SHA256,
 };
@@ -156,6 +157,45 @@ fn offsets_beyond_4_gib_are_whole() {
     with_session(&Options::new(&lab.samba), |session| {
         let (bytes, eof) = session.read::<4096>("size-4g+1", len - 1025, 1).unwrap();
         assert_eq!((bytes, eof), (tail, true));
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_file_reader_gives_any_piece_in_any_size_and_keeps_the_window_full() {
+    use embedded_io::{Read as _, Seek as _, SeekFrom};
+    let Some(lab) = Lab::find() else { return };
+    let whole = std::fs::read(lab.files.join("size-1048577")).unwrap();
+    let options = Options { dialects: Dialects::only(Dialect::Smb202), ..Options::new(&lab.samba) };
+    with_session(&options, |session| {
+        let file = session.open("size-1048577").unwrap();
+        let trips = session.client.counters().round_trips;
+        let mut memory = vec![[0; 4096]; 256];
+        let mut pages = Pages(&mut memory);
+        let mut reader = session.reader(&file, &mut pages);
+        let (mut read, mut piece) = (Vec::new(), [0; 1000]);
+        loop {
+            match reader.read(&mut piece).unwrap() {
+                0 => break,
+                len => read.extend_from_slice(&piece[..len]),
+            }
+        }
+        assert_eq!(read, whole);
+        for (to, at) in [
+            (SeekFrom::Start(65_535), 65_535),
+            (SeekFrom::End(-7), 1_048_570),
+            (SeekFrom::Current(-70), 1_048_507),
+        ] {
+            assert_eq!(reader.seek(to).unwrap(), at);
+            let len = reader.read(&mut piece[..7]).unwrap();
+            assert_eq!(piece[..len], whole[at as usize..at as usize + len]);
+        }
+        assert!(reader.seek(SeekFrom::End(-2_000_000)).is_err());
+        assert_eq!(reader.seek(SeekFrom::Start(5_000_000)).unwrap(), 5_000_000);
+        assert_eq!(reader.read(&mut piece).unwrap(), 0);
+        // 17 reads of 64 KiB, 16 of them in flight at once, and three after a seek.
+        let trips = session.client.counters().round_trips - trips;
+        assert!(trips <= 8, "{trips} round trips");
     })
     .unwrap();
 }
