@@ -1,6 +1,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
-#![doc = "A no_std, allocation-free read engine for file servers. See `ARCHITECTURE.md` for the house."]
+//! A no_std, allocation-free read engine for file servers.
+//!
+//! A [`Client`] speaks a [`Protocol`] (today [`smb::Smb`]) over memory that the caller lends as [`Storage`], and runs one
+//! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Stat`], [`Statfs`], [`Close`]. It does no I/O:
+//! [`Client::step`] says what to do next. [`blocking`] is the loop for transports with `embedded_io`'s traits.
 // Peer bytes must not panic: what could is an error here, and every exception gives its reason.
 #![cfg_attr(
     not(test),
@@ -36,6 +40,11 @@ pub mod smb;
 pub mod storage;
 pub mod time;
 pub mod wire;
+
+/// The example of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
 
 pub use attributes::{Attributes, Entry, Kind, Name, Space, Time};
 pub use client::{Client, Step};
