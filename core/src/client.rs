@@ -174,10 +174,15 @@ impl<'s, P: Protocol> Client<'s, P> {
             }
         };
         if let Err(error) = outcome {
-            self.fail(error);
-            for slot in self.out.inflight.of(self.ticket) {
-                job.wipe(slot.extent);
-            }
+            self.fail_and_wipe(job, error);
+        }
+    }
+
+    /// What is in flight did not come as a whole: nothing of it stays.
+    fn fail_and_wipe(&mut self, job: &mut dyn Job<P>, error: Error) {
+        self.fail(error);
+        for slot in self.out.inflight.of(self.ticket) {
+            job.wipe(slot.extent);
         }
     }
 
@@ -198,7 +203,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if !self.waits {
             self.renew();
         } else if self.deadline <= self.now {
-            self.fail(Error::TimedOut);
+            self.fail_and_wipe(job, Error::TimedOut);
             return Err(Error::TimedOut);
         }
         if !self.out.unsent().is_empty() {

@@ -23,6 +23,32 @@ pub struct Stage {
     pub(super) phase: Phase,
     /// What is open for this call alone and must be closed after it.
     handle: Option<FileId>,
+    pages: Pages,
+}
+
+/// The pages of a listing so far, as far as it takes to see that they come again: no name comes twice. The first name of
+/// one page is remembered, and that of the page twice as far on takes its place, so a round of any length is found
+/// (Brent's algorithm).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pages {
+    count: u32,
+    first_name: u64,
+}
+
+impl Pages {
+    /// Another page. Whether it was there before.
+    fn repeats(&mut self, name: &[u8]) -> bool {
+        // FNV-1a.
+        let digest = name.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+        let repeats = self.count > 0 && digest == self.first_name;
+        self.count = self.count.saturating_add(1);
+        if self.count.is_power_of_two() {
+            self.first_name = digest;
+        }
+        repeats
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +66,8 @@ pub(super) enum Phase {
     Admitted,
     /// The handle that CREATE brings is the result.
     Opening,
+    /// CREATE is sent alone: the rest follows when its reply is here.
+    Alone,
     /// A directory is open and has more entries.
     More,
     /// Nothing is left but to close what is open.
@@ -156,7 +184,7 @@ impl Smb<'_> {
         path: &str,
         what: fn(FileId) -> query_info::Request,
     ) -> Result<Progress, Error> {
-        let query = what(FileId::RELATED);
+        let query = what(stage.handle.unwrap_or(FileId::RELATED));
         let output_max = query.output_buffer_length as usize;
         let open = |w: &mut Writer<'_>| create::Request::attributes(path).encode(w);
         let ask = |w: &mut Writer<'_>| {
@@ -169,20 +197,43 @@ impl Smb<'_> {
             Member::new(Command::QUERY_INFO, query_info::REPLY_HEAD_MAX.saturating_add(output_max), &ask),
             Member::new(Command::CLOSE, close::REPLY_HEAD_MAX, &close),
         ];
-        self.once(stage, out, Phase::Asked, &members)
+        let [create, query, _] = &members;
+        match (stage.phase, stage.handle) {
+            (Phase::Start, _) if self.is_poor(members.len()) => {
+                self.once(stage, out, Phase::Alone, core::slice::from_ref(create))
+            }
+            (Phase::Alone, Some(_)) if out.in_flight() == 0 => {
+                let progress = self.session.send(out, core::slice::from_ref(query), Wait::Awaited)?;
+                if progress == Progress::Sent {
+                    stage.phase = Phase::Asked;
+                }
+                Ok(progress)
+            }
+            _ => self.once(stage, out, Phase::Asked, &members),
+        }
+    }
+
+    /// Whether the server leaves us fewer credits than a chain costs, and owes no reply that could bring more: some give
+    /// one for one, for ever.
+    fn is_poor(&self, chain: usize) -> bool {
+        (self.session.credits as usize) < chain && self.session.charged == 0
     }
 
     /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY until there are no more. The next one is asked for
     /// before the entries of the last are looked at.
     fn list(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>, path: &str) -> Result<Progress, Error> {
+        let open = |w: &mut Writer<'_>| create::Request::directory(path).encode(w);
         let handle = match (stage.phase, stage.handle) {
+            (Phase::Start, _) if self.is_poor(2) => {
+                return self.once(stage, out, Phase::Alone, &[create_member(&open)]);
+            }
             (Phase::Start, _) => FileId::RELATED,
+            (Phase::Alone, Some(handle)) if out.in_flight() == 0 => handle,
             (Phase::More, Some(handle)) => handle,
             _ => return self.tidy(stage, out),
         };
         let first = stage.phase == Phase::Start;
         let output_max = self.listing_len(out, first)?;
-        let open = |w: &mut Writer<'_>| create::Request::directory(path).encode(w);
         let request =
             query_directory::Request { file_id: handle, flags: 0, output_buffer_length: output_max as u32 };
         let ask = |w: &mut Writer<'_>| {
@@ -274,6 +325,11 @@ impl Smb<'_> {
             Command::READ => Ok(Answer::Data),
             Command::QUERY_DIRECTORY => {
                 let response = query_directory::Response::decode(body)?;
+                let first = query_directory::Entries::new(response.output_buffer).next();
+                let first = first.ok_or(Error::Misbehaved("a listing brought no entry and no end"))??;
+                if stage.pages.repeats(first.name) {
+                    return Err(Error::Misbehaved("a listing goes round"));
+                }
                 stage.phase = Phase::More;
                 Ok(Answer::Entries {
                     start: response.output_buffer_offset,
@@ -298,7 +354,6 @@ impl Smb<'_> {
     ) -> Result<(), Error> {
         let body = message.get(header::LEN..).unwrap_or(&[]);
         let acknowledgment = match Notification::decode(body)? {
-            Notification::Oplock { oplock_level: create::OPLOCK_NONE, .. } => return Ok(()),
             Notification::Oplock { oplock_level, file_id } => {
                 Acknowledgment::Oplock { oplock_level, file_id }
             }
@@ -416,5 +471,29 @@ pub(super) fn entry_attributes(entry: &Entry<'_>) -> Attributes {
         // MS-FSCC 2.1.9: 0 and all ones where the file system has none.
         id: Some(entry.file_id).filter(|id| ![0, u64::MAX].contains(id)),
         ..bits(entry.file_attributes, entry.reparse_tag())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pages;
+
+    #[test]
+    fn a_listing_that_goes_round_is_found_whatever_the_length_of_its_round_and_what_came_before() {
+        for lead in 0..20u32 {
+            for round in 1..20 {
+                let mut pages = Pages::default();
+                let name =
+                    |page: u32| (if page < lead { page } else { lead + (page - lead) % round }).to_le_bytes();
+                let found = (0..200).position(|page| pages.repeats(&name(page)));
+                assert!(found.is_some_and(|page| page as u32 >= lead + round), "{lead} {round}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_listing_without_a_repeat_is_none() {
+        let mut pages = Pages::default();
+        assert!(!(0..100_000u32).any(|page| pages.repeats(&page.to_le_bytes())));
     }
 }

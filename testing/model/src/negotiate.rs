@@ -83,7 +83,7 @@ impl Connection {
     fn choose_signing(&self, dialect: Dialect, contexts: &Contexts) -> Signing {
         let offered = contexts.signing.iter().flatten();
         let takes = |signing: &Signing| offered.clone().any(|&id| id == *signing as u16);
-        let chosen = self.config.signing.iter().copied().find(takes);
+        let chosen = self.config.signing.iter().copied().find(takes).filter(|_| dialect == Dialect::V311);
         chosen.unwrap_or(dialect.default_signing())
     }
 
