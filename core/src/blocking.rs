@@ -13,6 +13,42 @@ use core::fmt;
 use core::ops::ControlFlow;
 use embedded_io::ErrorKind;
 
+/// A connection to a server, which can be exchanged for one to another port of the same server.
+pub trait Link: embedded_io::Read + embedded_io::Write {
+    /// Closes the connection and makes one to `port`. `false` if this transport has only the one it was given.
+    fn connect(&mut self, port: u16) -> Result<bool, Self::Error>;
+}
+
+/// A transport that was connected by others, to the only port there is: enough for SMB, and for NFSv4.
+#[derive(Debug)]
+pub struct Fixed<T>(pub T);
+
+impl<T: embedded_io::ErrorType> embedded_io::ErrorType for Fixed<T> {
+    type Error = T::Error;
+}
+
+impl<T: embedded_io::Read> embedded_io::Read for Fixed<T> {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.read(buf)
+    }
+}
+
+impl<T: embedded_io::Write> embedded_io::Write for Fixed<T> {
+    fn write(&mut self, buf: &[u8]) -> Result<usize, Self::Error> {
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> Result<(), Self::Error> {
+        self.0.flush()
+    }
+}
+
+impl<T: embedded_io::Read + embedded_io::Write> Link for Fixed<T> {
+    fn connect(&mut self, _: u16) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+}
+
 /// Why a run ended without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure<E> {
@@ -62,7 +98,7 @@ pub fn run_each<P, O, T, C>(
 where
     P: Protocol,
     O: Operation<P>,
-    T: embedded_io::Read + embedded_io::Write,
+    T: Link,
     C: Clock,
 {
     drive(client, io, clock, op, &mut each)?.ok_or(Failure::Stopped)
@@ -79,7 +115,7 @@ fn drive<P, O, T, C>(
 where
     P: Protocol,
     O: Operation<P>,
-    T: embedded_io::Read + embedded_io::Write,
+    T: Link,
     C: Clock,
 {
     loop {
@@ -96,6 +132,14 @@ where
                 if let Some(len) = retry(io.read(window), clock)? {
                     client.received(op, len);
                 }
+            }
+            Step::Connect(port) => {
+                if !io.connect(port).map_err(Failure::Transport)? {
+                    return Err(Failure::Engine(Error::Invalid(
+                        "the transport cannot connect to another port",
+                    )));
+                }
+                client.connected();
             }
             Step::Item(item) => {
                 if each(item).is_break() {
@@ -117,7 +161,7 @@ pub fn run<P, O, T, C>(
 where
     P: Protocol,
     O: Operation<P>,
-    T: embedded_io::Read + embedded_io::Write,
+    T: Link,
     C: Clock,
 {
     run_each(client, io, clock, op, |_| ControlFlow::Continue(()))

@@ -8,7 +8,7 @@ use crate::inflight::{Inflight, Landed, Slot, Ticket};
 use crate::limits;
 use crate::operation::{Item, Job, Operation};
 use crate::outgoing::Outgoing;
-use crate::protocol::{Answer, Head, Progress, Protocol, Reply};
+use crate::protocol::{Answer, Head, Left, Progress, Protocol, Reply};
 use crate::storage::Storage;
 use crate::time::Millis;
 
@@ -19,6 +19,9 @@ pub enum Step<'a, I, O> {
     Transmit(&'a [u8]),
     /// Receive into this window (never empty) and say how many bytes came with [`Client::received`].
     Receive(&'a mut [u8]),
+    /// Connect to this port of the server, in place of the connection there is (close that), and say
+    /// [`Client::connected`].
+    Connect(u16),
     /// Look at this item, which is lent until the next step.
     Item(I),
     /// The operation has ended. Its next step, if one is made, gives the same again.
@@ -28,6 +31,7 @@ pub enum Step<'a, I, O> {
 enum Turn {
     Transmit,
     Receive,
+    Connect(u16),
     Item,
     Done,
 }
@@ -135,6 +139,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         match turn {
             Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
             Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
+            Ok(Turn::Connect(port)) => Step::Connect(port),
             Ok(Turn::Item) => Step::Item(op.item(self.rx)),
             Ok(Turn::Done) => Step::Done(op.output()),
             Err(error) => Step::Done(Err(error)),
@@ -146,6 +151,13 @@ impl<'s, P: Protocol> Client<'s, P> {
         if self.out.transmitted(len) > 0 {
             self.renew();
         }
+    }
+
+    /// The connection that the last step asked for is there. What was in flight on the one before is forgotten.
+    pub fn connected(&mut self) {
+        self.frame = Frame::new();
+        self.filled = 0;
+        self.out.inflight.forget();
     }
 
     /// The transport says that the connection is gone. The next step is `Done(Err(Closed))`.
@@ -256,6 +268,9 @@ impl<'s, P: Protocol> Client<'s, P> {
             if inflight.awaited() > 0 {
                 return Ok(Turn::Receive);
             }
+            if let Progress::Connect(port) = progress {
+                return Ok(Turn::Connect(port));
+            }
             return Err(Error::Misbehaved("the server allows no request and owes no reply"));
         }
     }
@@ -331,39 +346,43 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// Where the next bytes go.
     fn window<'a>(&'a mut self, job: &'a mut dyn Job<P>) -> &'a mut [u8] {
-        let frame_left = self.frame.left as usize;
+        if let Some(have) = self.frame.marking {
+            return self.frame.mark.get_mut(have..).unwrap_or(&mut []);
+        }
+        let fragment = self.frame.left;
         match self.frame.place {
-            Place::Mark { have } => self.frame.mark.get_mut(have..).unwrap_or(&mut []),
             Place::Head { start, have, want } => {
-                let missing = want.saturating_sub(have).min(frame_left);
-                let at = start.saturating_add(have);
-                self.rx.get_mut(at..at.saturating_add(missing)).unwrap_or(&mut [])
+                let head = self.rx.get_mut(start..start.saturating_add(want)).unwrap_or(&mut []);
+                first(head.get_mut(have..).unwrap_or(&mut []), fragment)
             }
             Place::Data { slot, at, left } => match self.out.inflight.get(slot) {
-                Some(slot) if slot.ticket == self.ticket => first(job.window(slot.extent, at), left),
-                _ => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left),
+                Some(slot) if slot.ticket == self.ticket => {
+                    first(job.window(slot.extent, at), left.min(fragment))
+                }
+                _ => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left.min(fragment)),
             },
-            Place::Skip { left } => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left),
+            Place::Skip { left } => {
+                first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left.min(fragment))
+            }
         }
     }
 
     /// `len` bytes have come into the window.
     fn arrived(&mut self, job: &mut dyn Job<P>, len: usize) -> Result<(), Error> {
-        if let Place::Mark { have } = self.frame.place {
+        if let Some(have) = self.frame.marking {
             return self.mark_arrives(have.saturating_add(len));
         }
-        // Borrowed apart from `window` so that the protocol can see the bytes.
+        // The window again, borrowed apart so that the protocol can see the bytes.
         let bytes = match self.frame.place {
             Place::Head { start, have, .. } => self.rx.get_mut(start.saturating_add(have)..),
             Place::Data { slot, at, .. } => match self.out.inflight.get(slot) {
                 Some(slot) if slot.ticket == self.ticket => Some(job.window(slot.extent, at)),
                 _ => self.rx.get_mut(self.filled..),
             },
-            _ => self.rx.get_mut(self.filled..),
+            Place::Skip { .. } => self.rx.get_mut(self.filled..),
         };
-        let bytes = bytes.and_then(|bytes| bytes.get_mut(..len)).unwrap_or(&mut []);
-        self.protocol.absorb(bytes);
-        // A window is never longer than what is left of the frame.
+        self.protocol.absorb(bytes.and_then(|bytes| bytes.get_mut(..len)).unwrap_or(&mut []));
+        // A window is never longer than what is left of the fragment.
         let len = len as u32;
         self.frame.left = self.frame.left.saturating_sub(len);
         self.progress = self.progress.saturating_add(len);
@@ -374,10 +393,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             Place::Head { start, have, want } => {
                 let have = have.saturating_add(len as usize);
                 self.frame.place = Place::Head { start, have, want };
-                if have < want {
-                    return Ok(());
-                }
-                self.judge_head(start, have)
+                if have < want { Ok(false) } else { self.judge_head(start, have) }
             }
             _ => Ok(self.frame.body_arrives(len)),
         };
@@ -385,6 +401,20 @@ impl<'s, P: Protocol> Client<'s, P> {
             Ok(false) => Ok(()),
             Ok(true) => self.part_ends(),
             Err(error) => self.poisoned(error),
+        }?;
+        self.fragment_ends()
+    }
+
+    /// Where a fragment has ended another mark follows, or the frame was too short for what it holds.
+    fn fragment_ends(&mut self) -> Result<(), Error> {
+        match (self.frame.left, self.frame.last) {
+            _ if self.frame.fragments == 0 => Ok(()),
+            (0, true) => self.poisoned(Error::Malformed("a message ends before its head does")),
+            (0, false) => {
+                self.frame.marking = Some(0);
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -392,42 +422,53 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// sent it: only then is what is wrong with it of interest.
     fn poisoned(&mut self, error: Error) -> Result<(), Error> {
         self.poison.get_or_insert(error);
-        self.frame.place = Place::Skip { left: self.frame.left };
-        if self.frame.left == 0 { self.frame_ends() } else { Ok(()) }
+        self.frame.place = Place::Skip { left: u32::MAX };
+        if self.frame.over() { self.frame_ends() } else { Ok(()) }
     }
 
     fn mark_arrives(&mut self, have: usize) -> Result<(), Error> {
-        self.frame.place = Place::Mark { have };
+        self.frame.marking = Some(have);
         if have < self.frame.mark.len() {
             return Ok(());
         }
-        let len = self.protocol.mark(self.frame.mark)?;
-        self.frame = Frame::of(len);
+        let mark = self.protocol.mark(self.frame.mark)?;
+        let begins = self.frame.fragments == 0;
+        let frame = &mut self.frame;
+        frame.marking = None;
+        (frame.left, frame.last) = (mark.len, mark.last);
+        frame.announced = frame.announced.saturating_add(mark.len);
+        frame.fragments = frame.fragments.saturating_add(1);
+        frame.empty_fragments += u32::from(mark.len == 0);
+        if frame.announced > limits::FRAME_LEN_MAX {
+            return Err(Error::Malformed("length of a frame"));
+        }
+        if frame.empty_fragments > limits::EMPTY_FRAGMENTS_MAX {
+            return Err(Error::Misbehaved("fragment after fragment and nothing in them"));
+        }
+        if begins { self.frame_begins() } else { self.fragment_ends() }
+    }
+
+    fn frame_begins(&mut self) -> Result<(), Error> {
         self.filled = 0;
         self.idle_frames += 1;
         if self.idle_frames > limits::IDLE_FRAMES_MAX {
             return Err(Error::Misbehaved("frame after frame and no reply"));
         }
-        if len == 0 {
+        if self.frame.over() {
+            self.frame = Frame::new();
             return Ok(());
         }
-        if len > limits::FRAME_LEN_MAX {
-            return Err(Error::Malformed("length of a frame"));
-        }
-        self.begin_head().or_else(|error| self.poisoned(error))
+        self.begin_head().or_else(|error| self.poisoned(error))?;
+        self.fragment_ends()
     }
 
     /// The next bytes are a head, behind the heads that are kept.
     fn begin_head(&mut self) -> Result<(), Error> {
-        self.frame.parts += 1;
-        if self.frame.parts > limits::FRAME_PARTS_MAX {
-            return Err(Error::Misbehaved("too many messages in one frame"));
-        }
         self.want_head(self.filled, 0, self.protocol.head_len())
     }
 
     fn want_head(&mut self, start: usize, have: usize, want: usize) -> Result<(), Error> {
-        if want.saturating_sub(have) > self.frame.left as usize {
+        if self.frame.last && want.saturating_sub(have) > self.frame.left as usize {
             return Err(Error::Malformed("a message ends before its head does"));
         }
         let need = start.saturating_add(want).saturating_add(limits::SCRATCH_LEN);
@@ -441,20 +482,21 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// A head is complete as far as it was wanted. Returns whether its part has ended with it.
     fn judge_head(&mut self, start: usize, have: usize) -> Result<bool, Error> {
         let bytes = crate::wire::slice(self.rx, start, have, "head")?;
-        let head = self.protocol.head(bytes, self.frame.left, &self.out.inflight)?;
+        let left = Left { len: self.frame.left, last: self.frame.last };
+        let head = self.protocol.head(bytes, left, &self.out.inflight)?;
         let (slot, data) = match head {
             Head::Need(want) if want > have => return self.want_head(start, have, want).map(|()| false),
             Head::Need(_) => return Err(Error::Malformed("head")),
             Head::Forget => return self.begin_head().map(|()| false),
             Head::Message { slot, .. } => (slot, 0),
-            Head::Data { slot, len, .. } => (Some(slot), len),
+            Head::Data { slot, at, len, .. } => (Some(slot), at.saturating_add(len)),
         };
         self.filled = start.saturating_add(have);
         let ended =
             self.frame.head_ends(head).ok_or(Error::Malformed("a message is longer than its frame"))?;
         match slot {
             // Landed, and not yet believed: only the end of the frame lets it be dispatched.
-            Some(slot) => self.out.inflight.land(slot, Landed { start, len: have, data }),
+            Some(slot) => self.out.inflight.land(slot, start, self.filled, data),
             None if self.notice.is_some() => {
                 return Err(Error::Misbehaved("two messages in one frame that nobody asked for"));
             }
@@ -464,11 +506,8 @@ impl<'s, P: Protocol> Client<'s, P> {
     }
 
     fn part_ends(&mut self) -> Result<(), Error> {
-        if self.poison.is_some() {
-            return self.frame_ends();
-        }
         let outcome = match self.protocol.part_end() {
-            Ok(()) if self.frame.left == 0 => return self.frame_ends(),
+            Ok(()) if self.frame.over() => return self.frame_ends(),
             Ok(()) => self.begin_head(),
             Err(error) => Err(error),
         };

@@ -2,58 +2,67 @@
 
 use crate::protocol::Head;
 
-/// What the next bytes are.
+/// What the next bytes of a frame are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The 4-byte mark in front of a frame.
-    Mark { have: usize },
     /// A head, collected in `rx` from `start` on.
     Head { start: usize, have: usize, want: usize },
     /// Bytes that mean nothing.
     Skip { left: u32 },
-    /// File data of a slot; `at` bytes of it have arrived.
+    /// File data of a slot, from byte `at` of its extent on.
     Data { slot: usize, at: u32, left: u32 },
 }
 
 /// What follows the current place within its part: gap, data, pad, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Follows {
-    data: Option<(usize, u32)>,
+    data: Option<(usize, u32, u32)>,
     pad: u32,
 }
 
 /// The receive position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
-    pub place: Place,
+    /// How much of a mark has arrived, while one is awaited.
+    pub marking: Option<usize>,
     pub mark: [u8; 4],
-    /// Bytes of the frame that have not arrived.
+    /// What has not arrived of the fragment.
     pub left: u32,
-    /// Parts of the frame that have begun.
-    pub parts: u32,
+    /// Whether the frame ends with this fragment.
+    pub last: bool,
+    /// Bytes that the marks of this frame have announced.
+    pub announced: u32,
+    /// Marks of this frame, and how many of them announced nothing.
+    pub fragments: u32,
+    pub empty_fragments: u32,
+    pub place: Place,
     follows: Follows,
 }
 
 impl Frame {
-    /// Before a mark.
+    /// Before the first mark.
     pub const fn new() -> Self {
-        Frame::of(0)
-    }
-
-    /// Behind a mark that announces `left` bytes.
-    pub const fn of(left: u32) -> Self {
         Frame {
-            place: Place::Mark { have: 0 },
+            marking: Some(0),
             mark: [0; 4],
-            left,
-            parts: 0,
+            left: 0,
+            last: false,
+            announced: 0,
+            fragments: 0,
+            empty_fragments: 0,
+            place: Place::Skip { left: 0 },
             follows: Follows { data: None, pad: 0 },
         }
     }
 
     /// Whether a frame has begun and not ended.
     pub const fn begun(&self) -> bool {
-        !matches!(self.place, Place::Mark { have: 0 })
+        self.fragments > 0 || !matches!(self.marking, Some(0))
+    }
+
+    /// Whether all of the frame has arrived.
+    pub const fn over(&self) -> bool {
+        self.left == 0 && self.last
     }
 
     /// A head is complete and says what follows it. Returns whether the part has ended with it.
@@ -61,12 +70,12 @@ impl Frame {
     pub fn head_ends(&mut self, head: Head) -> Option<bool> {
         let (gap, data, pad) = match head {
             Head::Message { pad, .. } => (0, None, pad),
-            Head::Data { slot, gap, len, pad } => (gap, Some((slot, len)), pad),
+            Head::Data { slot, at, gap, len, pad } => (gap, Some((slot, at, len)), pad),
             Head::Need(_) | Head::Forget => (0, None, 0),
         };
-        let len = data.map_or(0, |(_, len)| len);
+        let len = data.map_or(0, |(_, _, len)| len);
         let all = gap.checked_add(len)?.checked_add(pad)?;
-        if all > self.left {
+        if self.last && all > self.left {
             return None;
         }
         self.follows = Follows { data, pad };
@@ -82,7 +91,7 @@ impl Frame {
                 *at = at.saturating_add(len);
                 *left = left.saturating_sub(len);
             }
-            Place::Mark { .. } | Place::Head { .. } => {}
+            Place::Head { .. } => {}
         }
         self.settle()
     }
@@ -93,8 +102,8 @@ impl Frame {
             Place::Skip { left: 0 } | Place::Data { left: 0, .. } => {}
             _ => return false,
         }
-        if let Some((slot, left @ 1..)) = self.follows.data.take() {
-            self.place = Place::Data { slot, at: 0, left };
+        if let Some((slot, at, left @ 1..)) = self.follows.data.take() {
+            self.place = Place::Data { slot, at, left };
             return false;
         }
         let pad = core::mem::take(&mut self.follows.pad);
@@ -107,12 +116,16 @@ impl Frame {
 mod tests {
     use super::*;
 
+    fn of(left: u32) -> Frame {
+        Frame { left, last: true, marking: None, fragments: 1, ..Frame::new() }
+    }
+
     #[test]
     fn every_gap_data_and_pad_is_walked_in_order_in_every_step_size() {
         for (gap, len, pad, step) in itertools(5) {
-            let mut frame = Frame::of(gap + len + pad);
+            let mut frame = of(gap + len + pad);
             let (mut skipped_before, mut data, mut skipped_after) = (0, 0, 0);
-            let mut ended = frame.head_ends(Head::Data { slot: 0, gap, len, pad }).unwrap();
+            let mut ended = frame.head_ends(Head::Data { slot: 0, at: 0, gap, len, pad }).unwrap();
             while !ended {
                 let taken = match frame.place {
                     Place::Skip { left } => {
@@ -146,9 +159,12 @@ mod tests {
 
     #[test]
     fn a_head_that_claims_more_than_its_frame_has_is_refused() {
-        let mut frame = Frame::of(10);
-        assert_eq!(frame.head_ends(Head::Data { slot: 0, gap: 1, len: 9, pad: 1 }), None);
-        assert_eq!(frame.head_ends(Head::Data { slot: 0, gap: u32::MAX, len: u32::MAX, pad: 2 }), None);
+        let mut frame = of(10);
+        assert_eq!(frame.head_ends(Head::Data { slot: 0, at: 0, gap: 1, len: 9, pad: 1 }), None);
+        assert_eq!(
+            frame.head_ends(Head::Data { slot: 0, at: 0, gap: u32::MAX, len: u32::MAX, pad: 2 }),
+            None
+        );
         assert_eq!(frame.head_ends(Head::Message { slot: None, pad: 11 }), None);
     }
 }

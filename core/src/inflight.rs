@@ -140,9 +140,17 @@ impl<'s> Inflight<'s> {
         self.set(index, |slot| *slot = Slot::FREE);
     }
 
-    /// The reply of slot `index` has arrived.
-    pub(crate) fn land(&mut self, index: usize, landed: Landed) {
-        self.set(index, |slot| slot.state = State::Landed(landed));
+    /// Another part of the reply of slot `index` has arrived: its head lies at `start..end` of `rx`, and data up to byte
+    /// `data` of the extent came with it.
+    pub(crate) fn land(&mut self, index: usize, start: usize, end: usize, data: u32) {
+        self.set(index, |slot| {
+            let landed = match slot.state {
+                State::Landed(landed) => landed,
+                _ => Landed { start, len: 0, data: 0 },
+            };
+            let len = end.saturating_sub(landed.start);
+            slot.state = State::Landed(Landed { len, data: landed.data.max(data), ..landed });
+        });
     }
 
     /// Takes a free slot for something that is to be asked again.
@@ -176,6 +184,11 @@ impl<'s> Inflight<'s> {
         self.slots.iter().filter(move |slot| slot.ticket == ticket && slot.state != State::Free)
     }
 
+    /// Frees everything.
+    pub(crate) fn forget(&mut self) {
+        self.slots.fill(Slot::FREE);
+    }
+
     /// Frees what nobody will ask for again.
     pub(crate) fn forget_all_but(&mut self, ticket: Ticket) {
         let stale = |slot: &&mut Slot| slot.state == State::Again && slot.ticket != ticket;
@@ -195,11 +208,21 @@ mod tests {
         assert!(inflight.insert(Slot::awaiting(9, 8, 1, Extent::default())));
         assert!(!inflight.insert(Slot::awaiting(10, 8, 1, Extent::default())), "two slots were lent");
         let index = inflight.find(9).unwrap();
-        inflight.land(index, Landed { start: 80, len: 4, data: 0 });
+        inflight.land(index, 80, 84, 0);
         assert_eq!(inflight.find(9), None, "a second reply with this id finds nobody");
         assert_eq!((inflight.awaited(), inflight.free()), (2, 0));
         inflight.remove(index);
         assert_eq!((inflight.find(9), inflight.free()), (None, 1));
+    }
+
+    #[test]
+    fn the_parts_of_a_reply_are_one_message() {
+        let mut slots = [Slot::FREE; 1];
+        let mut inflight = Inflight::new(&mut slots);
+        inflight.insert(Slot::awaiting(1, 0, 1, Extent::default()));
+        inflight.land(0, 8, 20, 512);
+        inflight.land(0, 20, 24, 0);
+        assert_eq!(inflight.first_landed(), Some((0, Landed { start: 8, len: 16, data: 512 })));
     }
 
     #[test]
@@ -209,7 +232,7 @@ mod tests {
         for (id, start) in [(1, 64), (2, 0), (3, 32)] {
             inflight.insert(Slot::awaiting(id, 0, 1, Extent::default()));
             let index = inflight.find(id).unwrap();
-            inflight.land(index, Landed { start, len: 32, data: 0 });
+            inflight.land(index, start, start + 32, 0);
         }
         let mut order = std::vec::Vec::new();
         while let Some((index, landed)) = inflight.first_landed() {

@@ -11,9 +11,9 @@ pub const REQUEST_LEN_MIN: u32 = 64 * 1024;
 /// direct TCP can say, and no reply that we ask for is longer.
 pub const FRAME_LEN_MAX: u32 = 0x00FF_FFFF;
 
-/// Parts (heads with or without data) in one frame. A chain has as many replies as we sent requests, and
-/// never more than this many.
-pub const FRAME_PARTS_MAX: u32 = 64;
+/// Fragments of one frame that hold nothing. (Others, and the parts of a frame, need no limit of their own: each takes
+/// bytes of the frame.)
+pub const EMPTY_FRAGMENTS_MAX: u32 = 64;
 
 /// Frames in a row that bring no final reply: keepalives, notices, interim replies. Every request in flight may be
 /// answered by a few of these; a server that sends only these makes no progress.

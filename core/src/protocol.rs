@@ -60,6 +60,26 @@ pub enum Progress {
     Wait,
     /// Nothing is left to be sent.
     Complete,
+    /// A connection to this port is needed first, in place of the one there is. Ask again when it is there.
+    Connect(u16),
+}
+
+/// What stands in front of the bytes of a frame, or of a fragment of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// How many bytes follow. A frame of 0 bytes is one without content.
+    pub len: u32,
+    /// Whether the frame ends with them.
+    pub last: bool,
+}
+
+/// What of a frame has not arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Bytes up to the next mark.
+    pub len: u32,
+    /// Whether the frame ends there.
+    pub last: bool,
 }
 
 /// An open file.
@@ -111,13 +131,15 @@ pub enum Head {
         /// Bytes that follow and mean nothing.
         pad: u32,
     },
-    /// File data follows the head.
+    /// File data follows the head; after it there may be another head of the same message.
     Data {
         /// Who asked.
         slot: usize,
+        /// Where in the slot's extent the data belongs.
+        at: u32,
         /// Bytes before the data that mean nothing.
         gap: u32,
-        /// Bytes of data, no more than the slot's extent.
+        /// Bytes of data, no more than the slot's extent has behind `at`.
         len: u32,
         /// Bytes after the data that mean nothing.
         pad: u32,
@@ -158,8 +180,8 @@ pub trait Protocol {
     /// The least memory with which this protocol works at all.
     fn need(&self) -> Cost;
 
-    /// How long a frame is, by its 4-byte mark. 0 is a frame without content.
-    fn mark(&self, mark: [u8; 4]) -> Result<u32, Error>;
+    /// What a 4-byte mark says.
+    fn mark(&self, mark: [u8; 4]) -> Result<Mark, Error>;
 
     /// How many bytes of a head are needed to tell what it is.
     fn head_len(&self) -> usize;
@@ -167,8 +189,8 @@ pub trait Protocol {
     /// Sees every byte after the mark once, in order, and may change them in place (decryption).
     fn absorb(&mut self, bytes: &mut [u8]);
 
-    /// Says what follows a head of which `head` has arrived; `left` bytes of the frame are still to come.
-    fn head(&mut self, head: &[u8], left: u32, inflight: &Inflight<'_>) -> Result<Head, Error>;
+    /// Says what follows a head of which `head` has arrived, and what `left` of the frame is still to come.
+    fn head(&mut self, head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<Head, Error>;
 
     /// A head with all that belongs to it has arrived.
     fn part_end(&mut self) -> Result<(), Error>;

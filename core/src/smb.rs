@@ -42,7 +42,7 @@ use crate::error::Error;
 use crate::inflight::Inflight;
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
-use crate::protocol::{Answer, Ask, EntryAt, Head, Progress, Protocol, Reply};
+use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Mark, Progress, Protocol, Reply};
 use core::fmt;
 use receive::Receive;
 use session::Session;
@@ -186,7 +186,7 @@ impl Protocol for Smb<'_> {
         Cost { tx: 1024, slots: 3, reply: 1024, allowance: 0 }
     }
 
-    fn mark(&self, mark: [u8; 4]) -> Result<u32, Error> {
+    fn mark(&self, mark: [u8; 4]) -> Result<Mark, Error> {
         receive::mark(mark)
     }
 
@@ -198,8 +198,8 @@ impl Protocol for Smb<'_> {
         self.receive.absorb(bytes);
     }
 
-    fn head(&mut self, head: &[u8], left: u32, inflight: &Inflight<'_>) -> Result<Head, Error> {
-        self.receive.head(&self.session, head, left, inflight)
+    fn head(&mut self, head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<Head, Error> {
+        self.receive.head(&self.session, head, left.len, inflight)
     }
 
     fn part_end(&mut self) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! A TCP connection as the engine's transport.
 
+use pagewire::blocking::Link;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
@@ -17,7 +18,12 @@ pub const RECEIVE_LEN_MAX: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct Tcp {
     stream: TcpStream,
+    /// How long a connection to another port may take.
+    timeout: Duration,
 }
+
+/// How long connecting may take where the stream was connected by others.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Tcp {
     /// Connects to the first address of `host` that accepts. `host` is a name or an address (IPv6 without
@@ -39,7 +45,7 @@ impl Tcp {
                 break;
             }
         }
-        Tcp::new(outcome?)
+        Ok(Tcp { timeout, ..Tcp::new(outcome?)? })
     }
 
     /// Takes a stream that is connected already.
@@ -47,7 +53,7 @@ impl Tcp {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(TICK))?;
-        Ok(Tcp { stream })
+        Ok(Tcp { stream, timeout: TIMEOUT })
     }
 
     /// Where it is connected to.
@@ -82,6 +88,16 @@ impl embedded_io::Write for Tcp {
     /// Nothing to do: nothing is held back.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Link for Tcp {
+    /// To the same address, whatever else the name has by now: it is the same server that is meant.
+    fn connect(&mut self, port: u16) -> io::Result<bool> {
+        let address = SocketAddr::new(self.peer()?.ip(), port);
+        let stream = TcpStream::connect_timeout(&address, self.timeout)?;
+        *self = Tcp { timeout: self.timeout, ..Tcp::new(stream)? };
+        Ok(true)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A file as a reader.
 
-use super::{Failure, drive};
+use super::{Failure, Link, drive};
 use crate::client::Client;
 use crate::error::Error;
 use crate::operation::Operation;
@@ -49,7 +49,7 @@ impl<P: Protocol, T: ErrorType, C> ErrorType for FileReader<'_, '_, P, T, C> {
 impl<P, T, C> Read for FileReader<'_, '_, P, T, C>
 where
     P: Protocol,
-    T: embedded_io::Read + embedded_io::Write,
+    T: Link,
     C: Clock,
 {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {

@@ -143,11 +143,10 @@ impl<'p, P: Protocol> Filling<'p, P> {
             return Ok(Progress::Wait);
         }
         let progress = self.ask(extent, protocol, out)?;
-        if progress != Progress::Wait {
+        if progress == Progress::Sent {
             self.next = extent.end();
-            return Ok(Progress::Sent);
         }
-        Ok(Progress::Wait)
+        Ok(progress)
     }
 
     pub fn result(&self) -> Result<(), Error> {

@@ -362,7 +362,9 @@ impl Smb<'_> {
     fn must_send(&mut self, out: &mut Outbox<'_, '_>, members: &[Member<'_>]) -> Result<(), Error> {
         match self.session.send(out, members, Wait::Awaited)? {
             Progress::Sent => Ok(()),
-            Progress::Wait | Progress::Complete => Err(Error::Misbehaved("the server grants no credit")),
+            Progress::Wait | Progress::Complete | Progress::Connect(_) => {
+                Err(Error::Misbehaved("the server grants no credit"))
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use super::sign::Mac;
 use super::status::Status;
 use crate::error::Error;
 use crate::inflight::Inflight;
-use crate::protocol::Head;
+use crate::protocol::{Head, Mark};
 
 /// NetBIOS SESSION KEEP ALIVE (RFC 1002 4.3.1), which Samba sends with `keepalive`.
 const KEEPALIVE: u8 = 0x85;
@@ -39,10 +39,10 @@ impl core::fmt::Debug for Receive {
 }
 
 /// MS-SMB2 2.1: a zero byte and three bytes of length; or a keepalive of NetBIOS.
-pub(super) fn mark(mark: [u8; 4]) -> Result<u32, Error> {
+pub(super) fn mark(mark: [u8; 4]) -> Result<Mark, Error> {
     match mark {
-        [0, high, middle, low] => Ok(u32::from_be_bytes([0, high, middle, low])),
-        [KEEPALIVE, 0, 0, 0] => Ok(0),
+        [0, high, middle, low] => Ok(Mark { len: u32::from_be_bytes([0, high, middle, low]), last: true }),
+        [KEEPALIVE, 0, 0, 0] => Ok(Mark { len: 0, last: true }),
         _ => Err(Error::Malformed("StreamProtocolLength")),
     }
 }
@@ -233,5 +233,5 @@ fn read_data(head: &[u8], all: usize, slot: usize, asked: u32) -> Result<Head, E
     let pad = room.checked_sub(reply.gap()).and_then(|room| room.checked_sub(reply.data_length as usize));
     let pad = pad.ok_or(Error::Malformed("READ.DataLength"))?;
     // All three are parts of a frame, whose length has 24 bits.
-    Ok(Head::Data { slot, gap: reply.gap() as u32, len: reply.data_length, pad: pad as u32 })
+    Ok(Head::Data { slot, at: 0, gap: reply.gap() as u32, len: reply.data_length, pad: pad as u32 })
 }

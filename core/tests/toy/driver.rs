@@ -1,9 +1,10 @@
 //! The blocking driver over a transport that is cut, interrupted, and gives up.
 
 use super::peer::Peer;
+use super::protocol::DOOR;
 use super::world::{Memory, World, assert_same, contents};
 use embedded_io::ErrorKind;
-use pagewire::blocking::{Failure, run, run_each};
+use pagewire::blocking::{Failure, Link, run, run_each};
 use pagewire::{Clock, Connect, Error, List, Millis, Open, Pages, Read, Stat, Stream, Timeless};
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -15,11 +16,13 @@ struct Wire<'p> {
     every: u32,
     kind: ErrorKind,
     chunk: usize,
+    doors: bool,
+    ports: Vec<u16>,
 }
 
 impl<'p> Wire<'p> {
     fn new(peer: &'p mut Peer, every: u32, kind: ErrorKind) -> Self {
-        Wire { peer, calls: 0, every, kind, chunk: 50 }
+        Wire { peer, calls: 0, every, kind, chunk: 50, doors: false, ports: Vec::new() }
     }
 
     fn fails(&mut self) -> Result<(), ErrorKind> {
@@ -51,6 +54,13 @@ impl embedded_io::Write for Wire<'_> {
 
     fn flush(&mut self) -> Result<(), ErrorKind> {
         Ok(())
+    }
+}
+
+impl Link for Wire<'_> {
+    fn connect(&mut self, port: u16) -> Result<bool, ErrorKind> {
+        self.ports.push(port);
+        Ok(self.doors)
     }
 }
 
@@ -170,4 +180,18 @@ fn a_caller_that_breaks_off_leaves_the_next_operation_right() {
     assert_eq!((outcome, seen), (Err(Failure::Stopped), 5));
     let stat = run(&mut client, wire, &Timeless, &mut Stat::new("file"));
     assert_eq!(stat.map(|attributes| attributes.len), Ok(3000));
+}
+
+#[test]
+fn another_port_is_connected_to_where_the_transport_can_and_said_to_be_out_of_reach_where_not() {
+    for doors in [true, false] {
+        let mut memory = Memory::slots(2);
+        let World { mut client, mut peer, .. } =
+            World::new(&mut memory, Peer { door: true, ..Peer::default() });
+        let mut wire = Wire { doors, ..Wire::new(&mut peer, 0, ErrorKind::Other) };
+        let outcome = run(&mut client, &mut wire, &Timeless, &mut Connect::new());
+        let unable = Failure::Engine(Error::Invalid("the transport cannot connect to another port"));
+        assert_eq!(outcome, if doors { Ok(()) } else { Err(unable) });
+        assert_eq!(wire.ports, [DOOR]);
+    }
 }

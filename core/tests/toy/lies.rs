@@ -1,9 +1,9 @@
 //! What a server must not say: each lie, and the exact error that it gives for ever.
 
 use super::peer::{Peer, Reply, Request};
-use super::protocol::{EOF, HEAD_LEN, NOTICE, PENDING, READ, STAT};
+use super::protocol::{EOF, HEAD_LEN, MORE, NOTICE, PENDING, READ, STAT};
 use super::world::{Memory, World, assert_same, contents};
-use pagewire::{Buffer, Error, Pages, Read, Stat, limits};
+use pagewire::{Error, Pages, Read, Stat, limits};
 
 /// Reads a file in three requests, whose replies are changed by `lie`; the error must be exactly this.
 #[track_caller]
@@ -232,25 +232,23 @@ fn a_head_that_claims_more_than_its_frame_has_is_the_servers_fault_and_no_budget
     assert_stat_lie(|_, replies| replies[0].len = u32::MAX, error);
 }
 
-/// Reads in so many requests that all are answered in one frame.
-fn parts(count: usize, pad: u16) -> Result<usize, Error> {
-    let mut memory = Memory::new(4096, 4096, 70);
-    let peer = Peer { read_len_max: 8, chain: true, pad, credits: 99, ..Peer::with_file(1000) };
-    let mut world = World::connected(&mut memory, peer);
-    let file = world.open();
-    let mut bytes = vec![0; 8 * count];
-    let outcome = world.run(&mut Read::new(&file, 0, &mut Buffer(&mut bytes)));
-    assert_eq!(world.client.counters().max_in_flight, count);
-    outcome.map(|filled| filled.len)
-}
-
 #[test]
-fn the_parts_of_a_frame_are_bounded() {
-    let most = limits::FRAME_PARTS_MAX as usize;
-    for pad in [0, 3] {
-        assert_eq!(parts(most, pad), Ok(8 * most));
-        assert_eq!(parts(most + 1, pad), Err(Error::Misbehaved("too many messages in one frame")));
-    }
+fn the_fragments_of_a_frame_and_their_bytes_are_bounded() {
+    let stat_lies = |bytes: Vec<u8>, error| {
+        let mut memory = Memory::slots(2);
+        let mut world = World::connected(&mut memory, Peer::default());
+        world.peer.batch = 0;
+        let mut stat = Stat::new("file");
+        world.run_steps(&mut stat, 1);
+        world.peer.say(&bytes);
+        world.assert_fatal(&mut stat, error);
+    };
+    let empty = MORE.to_be_bytes().repeat(limits::EMPTY_FRAGMENTS_MAX as usize + 1);
+    stat_lies(empty, Error::Misbehaved("fragment after fragment and nothing in them"));
+    let mut long = (MORE | 1).to_be_bytes().to_vec();
+    long.push(0);
+    long.extend((MORE | limits::FRAME_LEN_MAX).to_be_bytes());
+    stat_lies(long, Error::Malformed("length of a frame"));
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn steps_without_bytes_change_nothing() {
         let windows = [(); 3].map(|()| match world.client.step(&mut stat) {
             Step::Transmit(bytes) => (1, bytes.len()),
             Step::Receive(window) => (2, window.len()),
+            Step::Connect(port) => (5, port.into()),
             Step::Item(()) => (3, 0),
             Step::Done(result) => (4, result.unwrap().len as usize),
         });

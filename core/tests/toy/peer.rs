@@ -1,6 +1,6 @@
 //! The server's half of the toy: in memory, with encoders of its own, and lying on request.
 
-use super::protocol::{CLOSE, CONNECT, EOF, LIST, OK, OPEN, PENDING, READ, REFUSED, STAT};
+use super::protocol::{CLOSE, CONNECT, EOF, LIST, MORE, OK, OPEN, PENDING, READ, REFUSED, STAT};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
@@ -51,6 +51,10 @@ pub struct Peer {
     pub reversed: bool,
     /// All replies given at one time are one frame, but for interim ones and listings.
     pub chain: bool,
+    /// The client wants another port first.
+    pub door: bool,
+    /// Frames come in fragments of so many bytes, with an empty one in front; 0: in one.
+    pub fragment: usize,
     /// How many requests are answered at a time.
     pub batch: usize,
     /// So many interim replies come before each final one.
@@ -88,6 +92,8 @@ impl Default for Peer {
             sealed: false,
             unit: 65536,
             lists_twice: false,
+            door: false,
+            fragment: 0,
             credits: 64,
             grant: None,
             gap: 0,
@@ -152,6 +158,19 @@ impl Reply {
         frame.extend(&self.body);
         frame.extend(vec![0xBB; usize::from(self.pad)]);
     }
+}
+
+/// The content as a frame in fragments of `len` bytes.
+fn fragments(content: &[u8], len: usize) -> Vec<u8> {
+    let mut frame = if len > 0 { MORE.to_be_bytes().to_vec() } else { Vec::new() };
+    let pieces = content.chunks(if len > 0 { len } else { content.len().max(1) });
+    let last = pieces.len() - 1;
+    for (at, piece) in pieces.enumerate() {
+        let more = if at < last { MORE } else { 0 };
+        frame.extend((piece.len() as u32 | more).to_be_bytes());
+        frame.extend(piece);
+    }
+    frame
 }
 
 impl Peer {
@@ -220,8 +239,7 @@ impl Peer {
         if self.sealed {
             content = seal(&content, self.frames as u8);
         }
-        let mut frame = (content.len() as u32).to_be_bytes().to_vec();
-        frame.extend(content);
+        let mut frame = fragments(&content, self.fragment);
         if let Some(smudge) = &mut self.smudge {
             smudge(&mut frame);
         }

@@ -9,7 +9,7 @@ use pagewire::attributes::{Attributes, Encoding, Kind};
 use pagewire::compound::Cost;
 use pagewire::inflight::{Inflight, Slot};
 use pagewire::plan::Limits;
-use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Progress, Reply};
+use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Left, Mark, Progress, Reply};
 use pagewire::segment::Extent;
 use pagewire::wire::{Reader, Writer};
 use pagewire::{Error, Outbox, Protocol, Reason, Refusal};
@@ -25,6 +25,11 @@ pub const OK: u8 = 0;
 pub const EOF: u8 = 1;
 pub const REFUSED: u8 = 2;
 pub const PENDING: u8 = 3;
+
+/// In a mark: the frame goes on after these bytes.
+pub const MORE: u32 = 1 << 31;
+/// The port that a toy behind a door must be connected to.
+pub const DOOR: u16 = 77;
 
 pub const NOTICE: u64 = u64::MAX;
 pub const REQUEST_LEN: usize = 27;
@@ -45,6 +50,8 @@ pub struct Toy {
     pub read_len_max: u32,
     /// A listing is asked for twice at one time, so that two replies with entries may stand in one frame.
     pub lists_twice: bool,
+    /// A connection to `DOOR` is wanted first.
+    pub door: bool,
     pub frames_ended: u32,
     pub parts_ended: u32,
     pub notices: u32,
@@ -116,6 +123,7 @@ impl Toy {
             charged: 0,
             read_len_max: 0,
             lists_twice: false,
+            door: false,
             frames_ended: 0,
             parts_ended: 0,
             notices: 0,
@@ -243,8 +251,9 @@ impl Protocol for Toy {
         Cost { tx: 64, slots: 1, reply: 256, allowance: 0 }
     }
 
-    fn mark(&self, mark: [u8; 4]) -> Result<u32, Error> {
-        Ok(u32::from_be_bytes(mark))
+    fn mark(&self, mark: [u8; 4]) -> Result<Mark, Error> {
+        let word = u32::from_be_bytes(mark);
+        Ok(Mark { len: word & !MORE, last: word & MORE == 0 })
     }
 
     fn head_len(&self) -> usize {
@@ -264,7 +273,7 @@ impl Protocol for Toy {
         }
     }
 
-    fn head(&mut self, head: &[u8], _left: u32, inflight: &Inflight<'_>) -> Result<Head, Error> {
+    fn head(&mut self, head: &[u8], _left: Left, inflight: &Inflight<'_>) -> Result<Head, Error> {
         if self.sealed && !self.opened {
             self.opened = head[0] == b'E';
             return if self.opened { Ok(Head::Forget) } else { Err(Error::Malformed("envelope")) };
@@ -285,7 +294,7 @@ impl Protocol for Toy {
                 if asked.is_none_or(|asked| reply.len > asked.extent.len) {
                     return Err(Error::Misbehaved("more data than was asked for"));
                 }
-                Ok(Head::Data { slot, gap: u32::from(reply.gap), len: reply.len, pad })
+                Ok(Head::Data { slot, at: 0, gap: u32::from(reply.gap), len: reply.len, pad })
             }
             (OK, ..) => match HEAD_LEN + reply.len as usize {
                 want if want > head.len() => Ok(Head::Need(want)),
@@ -316,6 +325,7 @@ impl Protocol for Toy {
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
         match ask {
+            Ask::Connect if std::mem::take(&mut self.door) => Ok(Progress::Connect(DOOR)),
             Ask::Connect => self.once(CONNECT, 0, "", stage, out),
             Ask::Open { path } => self.once(OPEN, 0, path, stage, out),
             Ask::Stat { path } => self.once(STAT, 0, path, stage, out),

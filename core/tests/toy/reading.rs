@@ -68,6 +68,19 @@ fn every_chunking_of_a_conversation_gives_the_same_pages_at_the_same_cost() {
     }
 }
 
+#[test]
+fn frames_in_fragments_cut_anywhere_give_the_same_pages() {
+    for index in 0..4 {
+        for fragment in (1..60).chain([333, 400, 1000, 100_000]) {
+            for chunk in [1, 7, usize::MAX] {
+                let peer = Peer { fragment, ..peers().nth(index).unwrap() };
+                let (came, _) = conversation(peer, chunk, usize::MAX);
+                assert_same(&came, &wanted(), &(index, fragment, chunk));
+            }
+        }
+    }
+}
+
 /// Reads into contiguous pages, then into the same number of pages in an odd order.
 fn read_both_ways<const SIZE: usize>(read_len_max: u32, slots: usize) {
     let file_len = (2 * SIZE as u64 + 77).min(300 * u64::from(read_len_max));

@@ -164,25 +164,6 @@ fn a_head_longer_than_rx_is_told_at_the_end_of_the_frame() {
 }
 
 #[test]
-fn too_many_messages_are_told_at_the_end_of_the_frame_with_and_without_padding() {
-    for (pad, forged) in [(0, false), (0, true), (4, false), (4, true)] {
-        let mut memory = Memory::new(4096, 4096, 64);
-        let peer = Peer { sealed: true, chain: true, read_len_max: 8, pad, ..Peer::with_file(512) };
-        let mut world = World::connected(&mut memory, peer);
-        let file = world.open();
-        if forged {
-            smudge(&mut world, 0, 5, 1);
-        }
-        // 64 replies and the envelope.
-        let mut page = [[0; 512]; 1];
-        let outcome = world.run(&mut Read::new(&file, 0, &mut Pages(&mut page)));
-        let many = Error::Misbehaved("too many messages in one frame");
-        assert_eq!(outcome, Err(if forged { FORGED } else { many }), "pad {pad}");
-        assert_eq!(world.client.protocol().frames_ended, world.peer.frames);
-    }
-}
-
-#[test]
 fn a_forged_frame_without_other_fault_ends_once() {
     assert_eq!(stat(true, |_| {}), Some(FORGED));
     assert_eq!(stat(true, |replies| replies[0].pad = 5), Some(FORGED));

@@ -1,7 +1,7 @@
 //! A client and a peer with a link between them that cuts bytes into chunks.
 
 use super::peer::{Peer, byte_at};
-use super::protocol::Toy;
+use super::protocol::{DOOR, Toy};
 use pagewire::inflight::Slot;
 use pagewire::operation::{Item, Operation};
 use pagewire::{Client, Connect, Entry, Error, File, List, Open, Stat, Step, Storage};
@@ -48,6 +48,7 @@ impl<'m> World<'m> {
     pub fn new(memory: &'m mut Memory, peer: Peer) -> World<'m> {
         let mut toy = Toy::new(peer.sealed, peer.unit);
         toy.lists_twice = peer.lists_twice;
+        toy.door = peer.door;
         let client = Client::new(memory.lend(), toy).unwrap();
         World { client, peer, read_max: usize::MAX, write_max: usize::MAX, steps: 0 }
     }
@@ -84,6 +85,11 @@ impl<'m> World<'m> {
                 let len = self.peer.give(&mut window[..len]);
                 self.client.received(op, len);
                 Did::Received
+            }
+            Step::Connect(port) => {
+                assert_eq!(port, DOOR);
+                self.client.connected();
+                Did::Sent
             }
             Step::Item(item) => {
                 each(&self.peer, item);

@@ -76,6 +76,7 @@ impl<'s, L: Link> Session<'s, L> {
                     return result;
                 }
                 _ if silent => panic!("the deadline has passed"),
+                Step::Connect(port) => panic!("SMB has one port, and no use for {port}"),
                 Step::Transmit(bytes) => {
                     assert!(!bytes.is_empty(), "nothing is to be transmitted");
                     let sent = self.link.send(bytes);
