@@ -76,7 +76,8 @@ pub enum Encoding {
     Bytes,
 }
 
-/// A name as the server sent it, lent from the receive memory. It holds no separator and no NUL and is neither
+/// A name as the server sent it, lent from the receive memory. It holds no separator of its protocol's
+/// paths and no NUL, and is neither
 /// empty nor `.` or `..`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'a> {
@@ -113,9 +114,14 @@ impl<'a> Name<'a> {
         units.chain(bytes)
     }
 
-    /// Whether it is a name that a client may join to a path: not empty, not `.` or `..`, and without `/`, `\` and NUL.
+    /// Whether it is one name: not empty, not `.` or `..`, and without a separator of its protocol's paths and NUL.
     pub(crate) fn is_safe(&self) -> bool {
-        let unsafe_char = |c: Result<char, Broken>| matches!(c, Ok('/' | '\\' | '\0'));
+        let unsafe_char = |c: Result<char, Broken>| match c {
+            Ok('/' | '\0') => true,
+            // NFS has it as a character like others.
+            Ok('\\') => self.encoding == Encoding::Utf16,
+            _ => false,
+        };
         !self.raw.is_empty() && !self.is_dots() && !self.chars().any(unsafe_char)
     }
 
@@ -170,7 +176,8 @@ mod tests {
         for bad in ["", ".", "..", "a/b", "a\\b", "a\0b", "/", "\0"] {
             let units: Vec<u16> = bad.encode_utf16().collect();
             assert!(!Name { raw: &utf16(&units), encoding: Encoding::Utf16 }.is_safe(), "{bad:?}");
-            assert!(!Name { raw: bad.as_bytes(), encoding: Encoding::Bytes }.is_safe(), "{bad:?}");
+            let safe = Name { raw: bad.as_bytes(), encoding: Encoding::Bytes }.is_safe();
+            assert_eq!(safe, bad == "a\\b", "{bad:?}");
         }
         for good in ["...", ".a", "a.", "a b", "é", "\u{1F600}"] {
             assert!(Name { raw: good.as_bytes(), encoding: Encoding::Bytes }.is_safe(), "{good:?}");

@@ -1,0 +1,299 @@
+//! NFSv3 as a protocol behind the seam: `connect` finds ports and the root, `calls` is what an operation becomes,
+//! `receive` tells replies apart.
+
+mod calls;
+mod connect;
+mod receive;
+
+pub use calls::Stage;
+
+use super::rpc::{Call, Credential, RecordMark};
+use super::v3::directory::{Entries, NAME_AT};
+use super::v3::{self, Fh};
+use super::{mount, portmap};
+use crate::attributes::{Attributes, Encoding, Kind};
+use crate::compound::Cost;
+use crate::error::Error;
+use crate::inflight::{Inflight, Slot};
+use crate::outgoing::Outbox;
+use crate::plan::Limits;
+use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Mark, Progress, Protocol, Reply};
+use crate::segment::Extent;
+use crate::wire::Writer;
+
+/// What a connection is to be.
+#[derive(Clone, Debug)]
+pub struct Config<'s> {
+    /// What is to be read, from the root of the server: the longest prefix of it that the server lets be mounted is
+    /// mounted, its own path first. Paths of operations start at the root of the server too, and must lie below what was
+    /// mounted.
+    pub path: &'s str,
+    /// As whom. AUTH_SYS proves nothing: the server believes it or not.
+    pub credential: Credential<'s>,
+    /// Where MOUNT is; `None` asks the port mapper.
+    pub mount_port: Option<u16>,
+    /// Where NFS is; `None` asks the port mapper if that is asked anyway, and is 2049 else.
+    pub nfs_port: Option<u16>,
+    /// Where the port mapper is.
+    pub portmap_port: u16,
+    /// Any number: the first xid. A server that remembers a client's last xids must not take new ones for these.
+    pub xid: u32,
+}
+
+impl<'s> Config<'s> {
+    /// As nobody, with the port mapper where it always is.
+    pub const fn new(path: &'s str, xid: u32) -> Self {
+        Config {
+            path,
+            credential: Credential::None,
+            mount_port: None,
+            nfs_port: None,
+            portmap_port: portmap::PORT,
+            xid,
+        }
+    }
+}
+
+/// An NFSv3 connection to one export.
+#[derive(Debug)]
+pub struct Nfs3<'s> {
+    config: Config<'s>,
+    xid: u32,
+    /// Where the transport is connected to.
+    port: u16,
+    mount_port: u16,
+    nfs_port: u16,
+    /// What was mounted, and how many bytes of the configured path lead there.
+    root: Option<(Fh, usize)>,
+    read_len_max: u32,
+    /// How many bytes of the last path led to a symbolic link.
+    link_end: usize,
+}
+
+/// What a request is, for its slot: MOUNT and the port mapper beside the procedures of NFS.
+mod kind {
+    pub const GETPORT_MOUNT: u16 = 0x100;
+    pub const GETPORT_NFS: u16 = 0x101;
+    pub const MNT: u16 = 0x200;
+}
+
+impl<'s> Nfs3<'s> {
+    /// Nothing is sent before [`Connect`](crate::Connect). The transport must be connected to
+    /// [`first_port`](Self::first_port) then.
+    pub fn new(config: Config<'s>) -> Self {
+        let (xid, nfs_port) = (config.xid, config.nfs_port.unwrap_or(v3::PORT));
+        let mount_port = config.mount_port.unwrap_or(0);
+        let port = config.mount_port.unwrap_or(config.portmap_port);
+        Nfs3 { config, xid, port, mount_port, nfs_port, root: None, read_len_max: 0, link_end: 0 }
+    }
+
+    /// Where the transport must be connected to at first.
+    pub fn first_port(config: &Config<'_>) -> u16 {
+        config.mount_port.unwrap_or(config.portmap_port)
+    }
+
+    /// The part of the configured path that was mounted, once it was.
+    pub fn mounted(&self) -> Option<&'s str> {
+        self.root.and_then(|(_, len)| self.config.path.get(..len))
+    }
+
+    /// After a refusal with [`Reason::Symlink`](crate::Reason::Symlink): how many bytes of the path led to the link, itself
+    /// included. Its target is in [`Client::last_frame`](crate::Client::last_frame), see [`link_target`].
+    pub fn link_end(&self) -> usize {
+        self.link_end
+    }
+
+    /// Sends one call.
+    fn call(
+        &mut self,
+        out: &mut Outbox<'_, '_>,
+        message: Message,
+        encode: &dyn Fn(&mut Writer<'_>) -> Result<(), Error>,
+    ) -> Result<Progress, Error> {
+        let reply = super::rpc::REPLY_HEAD_MAX.saturating_add(message.reply_max);
+        let cost = Cost { tx: 0, slots: 1, reply, allowance: 0 };
+        if let Some((what, need, have)) = cost.exceeds(&out.lent()) {
+            return Err(Error::Budget { what, need, have });
+        }
+        if !cost.fits(&out.room()) {
+            return Ok(Progress::Wait);
+        }
+        let others_go_first = out.room().tx < out.lent().tx;
+        let call = Call {
+            xid: self.xid,
+            program: message.program,
+            version: message.version,
+            procedure: message.procedure,
+            credential: self.config.credential,
+        };
+        let written = out.frame(|w| {
+            let begun = RecordMark::begin(w);
+            call.encode(w)?;
+            encode(w)?;
+            RecordMark::end(w, begun);
+            Ok(())
+        });
+        match written {
+            Err(Error::Budget { what: "tx", .. }) if others_go_first => return Ok(Progress::Wait),
+            written => written?,
+        }
+        out.expect(Slot::awaiting(self.xid.into(), message.kind, 0, message.extent))?;
+        self.xid = self.xid.wrapping_add(1);
+        Ok(Progress::Sent)
+    }
+}
+
+/// What a call is, besides its arguments.
+#[derive(Clone, Copy)]
+struct Message {
+    program: u32,
+    version: u32,
+    procedure: u32,
+    kind: u16,
+    reply_max: usize,
+    extent: Extent,
+}
+
+impl Message {
+    fn nfs(procedure: v3::Procedure, reply_max: usize) -> Self {
+        Message {
+            program: v3::PROGRAM,
+            version: v3::VERSION,
+            procedure: procedure.0,
+            // The numbers of the standard go up to 21.
+            kind: procedure.0 as u16,
+            reply_max,
+            extent: Extent::default(),
+        }
+    }
+
+    fn mnt() -> Self {
+        let (program, version) = (mount::PROGRAM, mount::VERSION);
+        let procedure = mount::Procedure::MNT;
+        let reply_max = mount::REPLY_HEAD_MAX;
+        Message {
+            program,
+            version,
+            procedure: procedure.0,
+            kind: kind::MNT,
+            reply_max,
+            extent: Extent::default(),
+        }
+    }
+
+    fn getport(kind: u16) -> Self {
+        Message {
+            program: portmap::PROGRAM,
+            version: portmap::VERSION,
+            procedure: portmap::GETPORT,
+            kind,
+            reply_max: portmap::REPLY_HEAD_MAX,
+            extent: Extent::default(),
+        }
+    }
+
+    /// What a slot's kind is called.
+    fn name_of(kind: u16) -> &'static str {
+        match kind {
+            kind::GETPORT_MOUNT | kind::GETPORT_NFS => "GETPORT",
+            kind::MNT => mount::Procedure::MNT.name(),
+            procedure => v3::Procedure(procedure.into()).name(),
+        }
+    }
+}
+
+/// The target of the symbolic link that a path ran into, from [`Client::last_frame`](crate::Client::last_frame). `Malformed`
+/// if the frame is about something else.
+pub fn link_target(frame: &[u8]) -> Result<&[u8], Error> {
+    let results = super::rpc::Reply::decode(frame)?.results(v3::Procedure::READLINK.name())?;
+    Ok(v3::readlink::Response::decode(frame.get(results..).unwrap_or(&[]))?.target)
+}
+
+impl Protocol for Nfs3<'_> {
+    type Handle = Fh;
+    type Stage = Stage;
+
+    fn need(&self) -> Cost {
+        // The longest call is AUTH_SYS with a whole machine name and groups, and LOOKUP with a name of 255 bytes; the
+        // longest reply LOOKUP's, behind a verifier of any length. Longer paths to mount take more, and say so.
+        let reply = super::rpc::REPLY_HEAD_MAX + v3::lookup::REPLY_HEAD_MAX + crate::limits::SCRATCH_LEN;
+        Cost { tx: 4 + Call::LEN_MAX + Fh::LEN_MAX_ON_WIRE + 260, slots: 2, reply, allowance: 0 }
+    }
+
+    fn mark(&self, mark: [u8; 4]) -> Result<Mark, Error> {
+        let RecordMark { last, len } = RecordMark::decode(mark);
+        Ok(Mark { len, last })
+    }
+
+    fn head_len(&self) -> usize {
+        super::rpc::reply_head_len(&[])
+    }
+
+    fn absorb(&mut self, _: &mut [u8]) {}
+
+    fn head(&mut self, head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<Head, Error> {
+        receive::head(head, left, inflight)
+    }
+
+    fn part_end(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn frame_end(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn ask(
+        &mut self,
+        ask: Ask<'_, Fh>,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        match ask {
+            Ask::Connect => self.connect(stage, out),
+            _ => self.encode_ask(ask, stage, out),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        reply: Reply<'_>,
+        stage: Option<&mut Stage>,
+        _: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<Fh>, Error> {
+        let Some(stage) = stage else { return Ok(Answer::Nothing) };
+        let results = super::rpc::Reply::decode(reply.message)?.results(Message::name_of(reply.slot.kind));
+        let results = results.inspect_err(|_| stage.end())?;
+        let body = reply.message.get(results..).unwrap_or(&[]);
+        match reply.slot.kind {
+            kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT => {
+                self.connect_goes_on(reply.slot.kind, body, stage)?;
+                Ok(Answer::Nothing)
+            }
+            _ => self.call_goes_on(&reply, results, body, stage),
+        }
+    }
+
+    fn notice(&mut self, _: &[u8], _: &mut Outbox<'_, '_>) -> Result<(), Error> {
+        // `head` never says that there is one.
+        Ok(())
+    }
+
+    fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error> {
+        let mut decoder = Entries::of_readdirplus(entries.get(at..).unwrap_or(&[]));
+        let entry = decoder.next().ok_or(Error::Malformed("entryplus3"))??;
+        let left = decoder.left();
+        let unknown = Attributes { kind: Kind::Other, id: Some(entry.fileid), ..Attributes::default() };
+        Ok(EntryAt {
+            name_start: at.saturating_add(NAME_AT),
+            name_len: entry.name.len(),
+            encoding: Encoding::Bytes,
+            attributes: entry.attributes().unwrap_or(unknown),
+            next: (left > 0).then(|| entries.len().saturating_sub(left)),
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { read_len_max: self.read_len_max, allowance: u64::MAX, allowance_total: u64::MAX }
+    }
+}

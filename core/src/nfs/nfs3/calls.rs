@@ -1,0 +1,337 @@
+//! What an operation becomes on the wire: a walk from the mounted root, LOOKUP by LOOKUP, and then one call.
+
+use super::{Message, Nfs3};
+use crate::attributes::{Attributes, Kind};
+use crate::error::{Error, Reason, Refusal};
+use crate::nfs::rpc;
+use crate::nfs::status::Status;
+use crate::nfs::v3::fattr3::{Fattr3, FileType};
+use crate::nfs::v3::{Fh, Procedure, fsinfo, fsstat, getattr, lookup, read, readdirplus, readlink};
+use crate::outgoing::Outbox;
+use crate::protocol::{Answer, Ask, File, Progress, Reply};
+use crate::segment::Extent;
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stage {
+    pub(super) phase: Phase,
+    /// How many bytes of the path are done with: walked, or (connecting) still to be mounted.
+    pub(super) at: usize,
+    /// What was found there.
+    found: Option<Found>,
+    /// A file is to be opened, and not only looked at.
+    opens: bool,
+    cookie: u64,
+    cookieverf: [u8; 8],
+    /// What the server said about the whole path, before shorter ones were tried.
+    pub(super) refusal: Option<Refusal>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    handle: Fh,
+    attributes: Option<Fattr3>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing is sent yet.
+    #[default]
+    Start,
+    /// The port mapper was asked.
+    Ports,
+    /// MNT was asked.
+    Mounting,
+    /// On the way from the root to the path.
+    Walking,
+    /// READLINK was asked about a symbolic link on the way.
+    Link,
+    /// The last call is sent.
+    Asked,
+    /// A directory has more entries.
+    More,
+    /// Nothing more is to be sent.
+    Ended,
+}
+
+impl Stage {
+    pub(super) fn end(&mut self) {
+        self.phase = Phase::Ended;
+    }
+}
+
+/// A listing of so many bytes asks for more than any server sends at a time.
+const LISTING_LEN_MAX: usize = 1 << 20;
+
+impl Nfs3<'_> {
+    pub(super) fn root(&self) -> Result<Fh, Error> {
+        let root = self.root.filter(|_| self.port == self.nfs_port);
+        root.map(|(handle, _)| handle)
+            .ok_or(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"))
+    }
+
+    pub(super) fn encode_ask(
+        &mut self,
+        ask: Ask<'_, Fh>,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        self.root()?;
+        stage.opens = matches!(ask, Ask::Open { .. });
+        match ask {
+            Ask::Read { handle, extent } => self.send_read(handle, extent, out),
+            // NFSv3 knows no open files.
+            Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
+            Ask::Open { path } | Ask::Stat { path } => self.walk(path, stage, out, Self::send_getattr),
+            Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
+            Ask::List { path } => match stage.phase {
+                Phase::More => self.send_readdirplus(stage, out),
+                _ => self.walk(path, stage, out, Self::send_readdirplus),
+            },
+        }
+    }
+
+    /// One LOOKUP after another, then `last`.
+    fn walk(
+        &mut self,
+        path: &str,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+        last: fn(&mut Self, &mut Stage, &mut Outbox<'_, '_>) -> Result<Progress, Error>,
+    ) -> Result<Progress, Error> {
+        if stage.phase == Phase::Start {
+            let (handle, len) = self.root.ok_or(Error::Invalid("nothing is mounted"))?;
+            stage.at = below(path, self.config.path.get(..len).unwrap_or(""))?;
+            stage.found = Some(Found { handle, attributes: None });
+            stage.phase = Phase::Walking;
+        }
+        if out.in_flight() > 0 {
+            return Ok(Progress::Wait);
+        }
+        let Some(found) = stage.found else { return Ok(Progress::Complete) };
+        match stage.phase {
+            Phase::Walking if found.attributes.is_some_and(|known| known.file_type == FileType::Symlink) => {
+                (stage.phase, self.link_end) = (Phase::Link, stage.at);
+                self.send_readlink(found.handle, out)
+            }
+            Phase::Walking => match component(path, stage.at) {
+                Some((name, end)) => {
+                    check_name(name)?;
+                    let progress = self.send_lookup(found.handle, name, out)?;
+                    if progress == Progress::Sent {
+                        stage.at = end;
+                    }
+                    Ok(progress)
+                }
+                None => {
+                    let progress = last(self, stage, out)?;
+                    if progress == Progress::Sent {
+                        stage.phase = Phase::Asked;
+                    }
+                    Ok(progress)
+                }
+            },
+            _ => Ok(Progress::Complete),
+        }
+    }
+
+    fn send_lookup(&mut self, dir: Fh, name: &str, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let message = Message::nfs(Procedure::LOOKUP, lookup::REPLY_HEAD_MAX);
+        self.call(out, message, &|w| lookup::Request { dir, name: name.as_bytes() }.encode(w))
+    }
+
+    fn send_readlink(&mut self, symlink: Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        // The target may be as long as a path: what of it does not fit into `rx` is an error there.
+        let message = Message::nfs(Procedure::READLINK, readlink::REPLY_HEAD_MAX);
+        self.call(out, message, &|w| {
+            readlink::Request { symlink }.encode(w);
+            Ok(())
+        })
+    }
+
+    fn send_getattr(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let object = found(stage)?.handle;
+        self.call(out, Message::nfs(Procedure::GETATTR, getattr::REPLY_HEAD_MAX), &|w| {
+            getattr::Request { object }.encode(w);
+            Ok(())
+        })
+    }
+
+    fn send_fsstat(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let fsroot = found(stage)?.handle;
+        self.call(out, Message::nfs(Procedure::FSSTAT, fsstat::REPLY_HEAD_MAX), &|w| {
+            fsstat::Request { fsroot }.encode(w);
+            Ok(())
+        })
+    }
+
+    fn send_read(&mut self, file: Fh, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let message = Message { extent, ..Message::nfs(Procedure::READ, read::REPLY_HEAD_MAX) };
+        self.call(out, message, &|w| {
+            read::Request { file, offset: extent.offset, count: extent.len }.encode(w);
+            Ok(())
+        })
+    }
+
+    /// As many entries as `rx` holds.
+    fn send_readdirplus(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let dir = found(stage)?.handle;
+        let heads = rpc::REPLY_HEAD_MAX.saturating_add(readdirplus::REPLY_HEAD_MAX);
+        let room = out.lent().reply.saturating_sub(heads).min(LISTING_LEN_MAX);
+        let least = readdirplus::MAXCOUNT_MIN as usize;
+        if room < least {
+            let (need, have) = (heads.saturating_add(least), out.lent().reply);
+            return Err(Error::Budget { what: "rx", need, have });
+        }
+        let (cookie, cookieverf) = (stage.cookie, stage.cookieverf);
+        let maxcount = room as u32;
+        let message = Message::nfs(Procedure::READDIRPLUS, readdirplus::REPLY_HEAD_MAX.saturating_add(room));
+        let progress = self.call(out, message, &|w| {
+            readdirplus::Request { dir, cookie, cookieverf, dircount: maxcount, maxcount }.encode(w)
+        })?;
+        if progress == Progress::Sent {
+            stage.phase = Phase::Asked;
+        }
+        Ok(progress)
+    }
+
+    /// A reply of NFS; its results are `body`, and start at `results` in the message.
+    pub(super) fn call_goes_on(
+        &mut self,
+        reply: &Reply<'_>,
+        results: usize,
+        body: &[u8],
+        stage: &mut Stage,
+    ) -> Result<Answer<Fh>, Error> {
+        let answer = self.decode_results(reply, results, body, stage);
+        if answer.is_err() && u32::from(reply.slot.kind) != Procedure::READ.0 {
+            stage.end();
+        }
+        answer
+    }
+
+    fn decode_results(
+        &mut self,
+        reply: &Reply<'_>,
+        results: usize,
+        body: &[u8],
+        stage: &mut Stage,
+    ) -> Result<Answer<Fh>, Error> {
+        match Procedure(reply.slot.kind.into()) {
+            Procedure::FSINFO => {
+                self.read_len_max = fsinfo::Response::decode(body)?.rtmax;
+                Ok(Answer::Nothing)
+            }
+            Procedure::LOOKUP => {
+                let response = lookup::Response::decode(body)?;
+                stage.found = Some(Found { handle: response.object, attributes: response.obj_attributes });
+                Ok(Answer::Nothing)
+            }
+            Procedure::READLINK => {
+                // Decoded so that the target is there for who follows it.
+                readlink::Response::decode(body)?;
+                Err(Error::Refused(SYMLINK))
+            }
+            Procedure::GETATTR => attributes(getattr::Response::decode(body)?.obj_attributes, stage),
+            Procedure::FSSTAT => Ok(Answer::Space(fsstat::Response::decode(body)?.space())),
+            Procedure::READ => {
+                let head = read::Head::decode(body)?;
+                Ok(if head.is_empty() { Answer::EndOfFile } else { Answer::Data })
+            }
+            Procedure::READDIRPLUS => {
+                let listing = readdirplus::decode(body, stage.cookie)?;
+                (stage.cookie, stage.cookieverf) = (listing.cookie, listing.cookieverf);
+                stage.phase = if listing.eof { Phase::Ended } else { Phase::More };
+                let start = results.saturating_add(listing.entries_offset);
+                Ok(Answer::Entries { start, len: listing.entries.len() })
+            }
+            _ => Err(Error::Misbehaved("a reply to a procedure that was not called")),
+        }
+    }
+}
+
+/// NFSv3 has no status for it: the server leaves links to the client, and the engine to its caller.
+const SYMLINK: Refusal =
+    Refusal { reason: Reason::Symlink, code: 5, name: "NF3LNK", during: Procedure::LOOKUP.name() };
+
+fn found(stage: &Stage) -> Result<Found, Error> {
+    stage.found.ok_or(Error::Invalid("nothing was found yet"))
+}
+
+/// What GETATTR says of the path's end.
+fn attributes(known: Fattr3, stage: &Stage) -> Result<Answer<Fh>, Error> {
+    let attributes: Attributes = known.attributes();
+    if !stage.opens {
+        return Ok(Answer::Attributes(attributes));
+    }
+    match attributes.kind {
+        Kind::Directory => Err(Error::Refused(Status::ISDIR.refusal(Procedure::GETATTR))),
+        _ => Ok(Answer::Opened(File { handle: found(stage)?.handle, attributes })),
+    }
+}
+
+/// The component of `path` that begins behind byte `at`, and where it ends.
+fn component(path: &str, at: usize) -> Option<(&str, usize)> {
+    let rest = path.get(at..)?;
+    let name = rest.trim_start_matches('/');
+    let start = path.len().checked_sub(name.len())?;
+    let name = name.split('/').next().filter(|name| !name.is_empty())?;
+    Some((name, start.saturating_add(name.len())))
+}
+
+/// `.` and `..` would be resolved by the server, and names have no NUL.
+fn check_name(name: &str) -> Result<(), Error> {
+    let plain = name != "." && name != ".." && !name.contains('\0');
+    if plain { Ok(()) } else { Err(Error::Invalid("a path with `.`, `..` or a NUL")) }
+}
+
+/// How many bytes of `path` lead to `mounted`. `Invalid` if it does not lie there.
+fn below(path: &str, mounted: &str) -> Result<usize, Error> {
+    let mut at = 0;
+    let mut walked = 0;
+    // Each turn takes a component of what was mounted.
+    while let Some((name, end)) = component(mounted, walked) {
+        match component(path, at) {
+            Some((same, next)) if same == name => (at, walked) = (next, end),
+            _ => return Err(Error::Invalid("the path does not lie below what was mounted")),
+        }
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_found_whatever_the_slashes() {
+        let all = |path: &'static str| {
+            let mut at = 0;
+            let mut names = std::vec::Vec::new();
+            while let Some((name, end)) = component(path, at) {
+                names.push(name);
+                at = end;
+            }
+            names
+        };
+        assert_eq!(all("/export//a/b.txt/"), ["export", "a", "b.txt"]);
+        assert_eq!(all("a"), ["a"]);
+        assert_eq!(all("///"), [""; 0]);
+        assert_eq!(all(""), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_lies_below_what_was_mounted_by_whole_components() {
+        for (path, mounted, rest) in [
+            ("/export/a/b", "/export", Some("/a/b")),
+            ("/export/a", "/export/a", Some("")),
+            ("export//a", "/export/", Some("//a")),
+            ("/a", "", Some("/a")),
+            ("/exports/a", "/export", None),
+            ("/export", "/export/a", None),
+        ] {
+            let at = below(path, mounted);
+            assert_eq!(at.ok().and_then(|at| path.get(at..)), rest, "{path} {mounted}");
+        }
+    }
+}
