@@ -7,10 +7,13 @@ pub mod command;
 pub mod usage;
 
 use pagewire::blocking::{self, Failure, FileReader};
+use pagewire::nfs::rpc::{AuthSys, Credential};
+use pagewire::nfs::{self, Nfs3};
 use pagewire::operation::Operation;
+use pagewire::protocol::Protocol;
 use pagewire::smb::{Config, Dialects, Entropy, Identity, Policy, Smb};
+use pagewire::storage::StorageArray;
 use pagewire::{Client, Connect, File, List, Open, Pages, Read, Sink, Stream};
-use pagewire::{smb::FileId, storage::StorageArray};
 use pagewire_std::{MonotonicClock, Tcp, random};
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
@@ -33,6 +36,12 @@ pub struct Lab {
     pub tight: String,
     /// What the shares show.
     pub files: PathBuf,
+    /// NFS-Ganesha, `HOST:NFSPORT:MOUNTPORT`, if it was asked for.
+    pub ganesha: Option<String>,
+    /// Linux nfsd, likewise.
+    pub nfsd: Option<String>,
+    /// Linux ksmbd, `HOST:PORT`, likewise.
+    pub ksmbd: Option<String>,
 }
 
 impl Lab {
@@ -44,11 +53,15 @@ impl Lab {
                 .inspect_err(|_| println!("skipped: {name} is not set; testing/servers/run starts servers"))
                 .ok()
         };
+        let optional = |name| std::env::var(name).ok();
         Some(Lab {
             samba: get("PAGEWIRE_SAMBA")?,
             signed: get("PAGEWIRE_SAMBA_SIGNED")?,
             tight: get("PAGEWIRE_SAMBA_TIGHT")?,
             files: get("PAGEWIRE_TEST_FILES")?.into(),
+            ganesha: optional("PAGEWIRE_GANESHA"),
+            nfsd: optional("PAGEWIRE_NFSD"),
+            ksmbd: optional("PAGEWIRE_KSMBD"),
         })
     }
 
@@ -101,18 +114,23 @@ impl Options {
 }
 
 /// A connection.
-pub struct Session<'s> {
+pub struct Session<'s, P: Protocol> {
     /// The engine.
-    pub client: Client<'s, Smb<'s>>,
+    pub client: Client<'s, P>,
     io: Tcp,
     clock: MonotonicClock,
 }
+
+/// A connection to an SMB server.
+pub type SmbSession<'s> = Session<'s, Smb<'s>>;
+/// A connection to an NFSv3 server.
+pub type Nfs3Session<'s> = Session<'s, Nfs3<'s>>;
 
 /// Why something did not work.
 pub type Error = Failure<std::io::Error>;
 
 /// Connects and shows the session to `body`.
-pub fn with_session<R>(options: &Options, body: impl FnOnce(&mut Session<'_>) -> R) -> Result<R, Error> {
+pub fn with_session<R>(options: &Options, body: impl FnOnce(&mut SmbSession<'_>) -> R) -> Result<R, Error> {
     let (host, port) = options.address.split_once(':').expect("HOST:PORT");
     let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
     let entropy = Entropy::from_bytes(random().expect("the system has random bytes"));
@@ -136,14 +154,47 @@ pub fn with_session<R>(options: &Options, body: impl FnOnce(&mut Session<'_>) ->
     Ok(body(&mut session))
 }
 
-impl<'s> Session<'s> {
+/// Where an NFS server is: `HOST:NFSPORT:MOUNTPORT`, as `testing/servers/run` says it.
+pub fn nfs_address(address: &str) -> (&str, u16, u16) {
+    let mut parts = address.rsplitn(3, ':');
+    let mut port = || parts.next().expect("a port").parse().expect("a port is a number");
+    let (mount, nfs) = (port(), port());
+    (parts.next().expect("a host"), nfs, mount)
+}
+
+/// Mounts as much of `path` as the server lets be mounted and shows the session to `body`.
+pub fn with_nfs3<R>(
+    address: &str,
+    path: &str,
+    body: impl FnOnce(&mut Nfs3Session<'_>) -> R,
+) -> Result<R, Error> {
+    let (host, nfs_port, mount_port) = nfs_address(address);
+    let xid = u32::from_le_bytes(random().expect("the system has random bytes"));
+    let credential =
+        Credential::Sys(AuthSys { stamp: 0, machine_name: "interop", uid: 1000, gid: 1000, gids: &[] });
+    let config = nfs::Config {
+        credential,
+        nfs_port: Some(nfs_port),
+        mount_port: Some(mount_port),
+        ..nfs::Config::new(path, xid)
+    };
+    let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
+    let io =
+        Tcp::connect(host, Nfs3::first_port(&config), Duration::from_secs(10)).map_err(Failure::Transport)?;
+    let client = Client::new(storage.lend(), Nfs3::new(config)).map_err(Failure::Engine)?;
+    let mut session = Session { client, io, clock: MonotonicClock::new() };
+    session.run(&mut Connect::new())?;
+    Ok(body(&mut session))
+}
+
+impl<'s, P: Protocol> Session<'s, P> {
     /// Runs an operation that lends nothing of interest.
-    pub fn run<O: Operation<Smb<'s>>>(&mut self, op: &mut O) -> Result<O::Output, Error> {
+    pub fn run<O: Operation<P>>(&mut self, op: &mut O) -> Result<O::Output, Error> {
         blocking::run(&mut self.client, &mut self.io, &self.clock, op)
     }
 
     /// Opens a file.
-    pub fn open(&mut self, path: &str) -> Result<File<FileId>, Error> {
+    pub fn open(&mut self, path: &str) -> Result<File<P::Handle>, Error> {
         self.run(&mut Open::new(path))
     }
 
@@ -182,9 +233,9 @@ impl<'s> Session<'s> {
     /// A file as `embedded_io` has it.
     pub fn reader<'r>(
         &'r mut self,
-        file: &File<FileId>,
+        file: &File<P::Handle>,
         pages: &'r mut dyn Sink,
-    ) -> FileReader<'r, 's, Smb<'s>, Tcp, MonotonicClock> {
+    ) -> FileReader<'r, 's, P, Tcp, MonotonicClock> {
         FileReader::new(&mut self.client, &mut self.io, &self.clock, file, pages)
     }
 

@@ -3,7 +3,7 @@
 use pagewire::blocking::Failure;
 use pagewire::smb::{Dialect, Dialects, Identity, Policy};
 use pagewire::{Error, Reason, Refusal, Stat};
-use pagewire_interop::{GUEST, Lab, Options, Session, with_session};
+use pagewire_interop::{GUEST, Lab, Options, SmbSession, with_session};
 
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(
@@ -87,7 +87,7 @@ fn paths_that_mean_something_else_are_not_sent() {
     .unwrap();
 }
 
-fn still_reads(session: &mut Session<'_>) {
+fn still_reads(session: &mut SmbSession<'_>) {
     assert_eq!(session.read::<4096>("size-65535", 0, 16).unwrap().0.len(), 65_535);
 }
 

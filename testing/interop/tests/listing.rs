@@ -92,7 +92,7 @@ fn statfs_says_a_space_that_can_be() {
 fn metadata_takes_one_round_trip_each() {
     let Some(lab) = Lab::find() else { return };
     with_session(&Options::new(&lab.samba), |session| {
-        let trips = |session: &pagewire_interop::Session<'_>| session.client.counters().round_trips;
+        let trips = |session: &pagewire_interop::SmbSession<'_>| session.client.counters().round_trips;
         let connected = trips(session);
         session.run(&mut Stat::new("size-1")).unwrap();
         assert_eq!(trips(session), connected + 1);

@@ -5,7 +5,7 @@ use pagewire::smb::negotiate::{
     AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM, AES_CMAC, AES_GMAC, HMAC_SHA256,
 };
 use pagewire::smb::{Dialect, Dialects, Policy};
-use pagewire_interop::{GUEST, Lab, Options, Session, with_session};
+use pagewire_interop::{GUEST, Lab, Options, SmbSession, with_session};
 
 const SIZES: [&str; 7] =
     ["size-0", "size-1", "size-65535", "size-65536", "size-65537", "size-1048577", "size-67108864"];
@@ -36,7 +36,7 @@ fn protections(options: &Options, dialect: Dialect) -> Vec<(String, Options)> {
     all
 }
 
-fn read_all<const SIZE: usize>(session: &mut Session<'_>, what: &str, sums: &[(String, String)]) {
+fn read_all<const SIZE: usize>(session: &mut SmbSession<'_>, what: &str, sums: &[(String, String)]) {
     for name in SIZES {
         let (_, sum) = sums.iter().find(|(known, _)| known == name).expect("the file has a sum");
         let (_, digest) = session.digest::<SIZE>(name, (1 << 20) / SIZE).unwrap();
@@ -119,7 +119,7 @@ fn few_credits_and_short_reads_are_enough() {
 fn every_offset_near_a_border_reads_the_right_bytes_into_every_page_size() {
     let Some(lab) = Lab::find() else { return };
     let whole = std::fs::read(lab.files.join("size-1048577")).unwrap();
-    let read = |session: &mut Session<'_>, offset: u64| {
+    let read = |session: &mut SmbSession<'_>, offset: u64| {
         let pages = [
             session.read::<512>("size-1048577", offset, 5).unwrap(),
             session.read::<4096>("size-1048577", offset, 3).unwrap(),
