@@ -464,7 +464,8 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// The next bytes are a head, behind the heads that are kept.
     fn begin_head(&mut self) -> Result<(), Error> {
-        self.want_head(self.filled, 0, self.protocol.head_len())
+        let left = Left { len: self.frame.left, last: self.frame.last };
+        self.want_head(self.filled, 0, self.protocol.head_len(left))
     }
 
     fn want_head(&mut self, start: usize, have: usize, want: usize) -> Result<(), Error> {

@@ -183,8 +183,9 @@ pub trait Protocol {
     /// What a 4-byte mark says.
     fn mark(&self, mark: [u8; 4]) -> Result<Mark, Error>;
 
-    /// How many bytes of a head are needed to tell what it is.
-    fn head_len(&self) -> usize;
+    /// How many bytes of a head to collect before it is looked at for the first time: as many as every head has that may
+    /// stand here, when `left` of the frame is still to come.
+    fn head_len(&self, left: Left) -> usize;
 
     /// Sees every byte after the mark once, in order, and may change them in place (decryption).
     fn absorb(&mut self, bytes: &mut [u8]);

@@ -190,7 +190,7 @@ impl Protocol for Smb<'_> {
         receive::mark(mark)
     }
 
-    fn head_len(&self) -> usize {
+    fn head_len(&self, _: Left) -> usize {
         self.receive.head_len(&self.session)
     }
 

@@ -225,8 +225,11 @@ impl Protocol for Nfs3<'_> {
         Ok(Mark { len, last })
     }
 
-    fn head_len(&self) -> usize {
-        super::rpc::reply_head_len(&[])
+    fn head_len(&self, left: Left) -> usize {
+        // A record is one reply, so no byte of another can be taken by mistake. What a READ has before its data is never
+        // less than this; data that comes with it would have to be copied.
+        let reads = super::rpc::reply_head_len(&[]) + 4 + v3::read::REPLY_HEAD_MIN;
+        if left.last { reads.min(left.len as usize) } else { super::rpc::reply_head_len(&[]) }
     }
 
     fn absorb(&mut self, _: &mut [u8]) {}

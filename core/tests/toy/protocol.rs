@@ -256,7 +256,7 @@ impl Protocol for Toy {
         Ok(Mark { len: word & !MORE, last: word & MORE == 0 })
     }
 
-    fn head_len(&self) -> usize {
+    fn head_len(&self, _: Left) -> usize {
         if self.sealed && !self.opened { ENVELOPE_LEN } else { HEAD_LEN }
     }
 

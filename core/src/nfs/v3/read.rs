@@ -31,6 +31,9 @@ impl Request {
 /// The most bytes of a reply behind the RPC header, besides the data.
 pub const REPLY_HEAD_MAX: usize = 4 + POST_OP_ATTR_LEN_MAX + 12;
 
+/// The same of a reply without attributes.
+pub const REPLY_HEAD_MIN: usize = REPLY_HEAD_MAX - Fattr3::LEN;
+
 /// How many bytes a [`Head`] takes as far as `body`, what has arrived of it, can tell: decode when there are so many.
 /// No more than [`REPLY_HEAD_MAX`], and never less than was said to fewer bytes. Results that are not `NFS3_OK` take
 /// four; whatever else they have means nothing here.
@@ -38,7 +41,7 @@ pub fn head_len(body: &[u8]) -> usize {
     let mut r = Reader::new(body);
     match (r.be32("status").map(Status), r.be32("attributes_follow")) {
         (Ok(Status::OK), Ok(1)) => REPLY_HEAD_MAX,
-        (Ok(Status::OK), _) => REPLY_HEAD_MAX - Fattr3::LEN,
+        (Ok(Status::OK), _) => REPLY_HEAD_MIN,
         _ => 4,
     }
 }
