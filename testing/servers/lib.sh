@@ -12,8 +12,12 @@ if [ "$UID" = 0 ] && [ -z "${XDG_CACHE_HOME:-}" ]; then
 else
     CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/pagewire
 fi
-FILES=${PAGEWIRE_TEST_FILES:-$CACHE/files}
+FILES_STAMP=2 # raise it to have the trees of `files` made anew; two checkouts need not agree on it
+FILES=${PAGEWIRE_TEST_FILES:-$CACHE/files-$FILES_STAMP}
 BIG=${PAGEWIRE_BIG:-$CACHE/big}
+
+# Where servers listen: here, or at an end of `link`.
+ADDRESS=${PAGEWIRE_ADDRESS:-127.0.0.1}
 
 # What belongs to running servers: configurations, logs, sockets.
 LAB=${PAGEWIRE_LAB_DIR:-${XDG_RUNTIME_DIR:-/tmp}/pagewire-$UID}
@@ -46,7 +50,21 @@ private_dir() {
     chmod 700 "$1"
 }
 
-listening() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+need_root() { [ "$UID" = 0 ] || die "needs root: $*"; }
+
+# built NAME.c [FLAG]...: the path of what a C compiler makes of that file, made unless it is there.
+built() {
+    local source=$HERE/$1 out=$CACHE/bin/${1%.c}
+    if [ ! "$out" -nt "$source" ]; then
+        need cc
+        mkdir -p "$CACHE/bin"
+        cc -O2 -Wall -Wextra "${@:2}" -o "$out.$$" "$source"
+        mv "$out.$$" "$out"
+    fi
+    echo "$out"
+}
+
+listening() { (: <"/dev/tcp/$ADDRESS/$1") 2>/dev/null; }
 
 # pids_with ARGUMENT: the processes that were started with exactly this argument. With a path of ours
 # in it, that finds what a killed parent left behind and never a stranger that reuses a pid.
@@ -57,5 +75,58 @@ pids_with() {
     # shellcheck disable=SC2062 # the glob is of files
     { grep -lszxF --file=/dev/stdin /proc/[0-9]*/cmdline <<<"$1" || true; } | while IFS=/ read -r _ _ file _; do
         echo "$file"
+    done
+}
+
+# The rest is for servers. Each sets PORT, the first of its ports; STATE, its directory; and MARK, an
+# argument that all its processes have and no others.
+
+alive() { [ -n "$(pids_with "$MARK")" ]; }
+
+# shellcheck disable=SC2153 # PORT is theirs
+is_up() { alive && listening "$PORT"; }
+
+down() {
+    local pids signal=TERM tries=0
+    while mapfile -t pids < <(pids_with "$MARK") && [ ${#pids[@]} -gt 0 ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || die "these processes do not end: ${pids[*]}"
+        [ $tries -lt 30 ] || signal=KILL
+        kill -$signal "${pids[@]}" 2>/dev/null || true # some may be gone by now
+        sleep 0.1
+    done
+}
+
+# claim PORT...: make STATE anew for a server that will take these ports. Exit code 75 if one is taken.
+# Until `unlock`, or the end, no other server starts: two at once must not both find a port free.
+claim() {
+    local port
+    private_dir "$LAB"
+    exec 9>"$LAB/lock"
+    flock 9
+    ! is_up || die "already up on port $PORT"
+    down # what a start or a server that was killed left behind
+    for port in "$@"; do
+        if listening "$port"; then
+            echo "${0##*/}: port $port is taken" >&2
+            exit 75
+        fi
+    done
+    rm -rf "$STATE" # not by `down`: a log is wanted most after an end
+    mkdir -p "$STATE"
+}
+
+unlock() { exec 9>&-; }
+
+# await SECONDS PID CONDITION LOG...: until the command CONDITION succeeds. If that process ends before, or
+# it takes longer, the ends of the logs.
+await() {
+    local end=$((SECONDS + $1))
+    until $3; do
+        if [ $SECONDS -ge $end ] || ! kill -0 "$2" 2>/dev/null; then
+            tail -n 20 "${@:4}" >&2 || true
+            die "does not start on port $PORT"
+        fi
+        sleep 0.1
     done
 }
