@@ -8,7 +8,7 @@ use crate::inflight::{Inflight, Landed, Slot, Ticket};
 use crate::limits;
 use crate::operation::{Item, Job, Operation};
 use crate::outgoing::Outgoing;
-use crate::protocol::{Answer, Head, Left, Progress, Protocol, Reply};
+use crate::protocol::{Answer, Head, Left, Link, Progress, Protocol, Reply};
 use crate::storage::Storage;
 use crate::time::Millis;
 
@@ -116,10 +116,10 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.failed
     }
 
-    /// The heads of the frame received last (everything of it but file data), for what a refusal says beyond its status:
-    /// a symbolic link's target, say. They are there until the next frame begins.
-    pub fn last_frame(&self) -> &[u8] {
-        self.rx.get(..self.filled).unwrap_or(&[])
+    /// After an operation on `path` was refused with [`Reason::Symlink`](crate::Reason::Symlink), and before the next step:
+    /// which link it ran into. `None` if the server did not say.
+    pub fn link(&self, path: &str) -> Option<Link<'_>> {
+        self.protocol.link(self.rx.get(..self.filled)?, path).ok()
     }
 
     /// Tells the time. If the deadline has passed the next step of the same operation is `Done(Err(TimedOut))`.

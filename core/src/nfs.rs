@@ -11,4 +11,4 @@ pub mod status;
 pub mod v3;
 pub mod xdr;
 
-pub use nfs3::{Config, Nfs3, Stage, link_target};
+pub use nfs3::{Config, Nfs3, Stage};

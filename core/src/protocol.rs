@@ -3,7 +3,7 @@
 //! The shared rooms know only these words. A protocol encodes an [`Ask`] into requests, tells where the bytes of
 //! a frame belong ([`Head`]), and says what a verified reply means ([`Answer`]).
 
-use crate::attributes::{Attributes, Space};
+use crate::attributes::{Attributes, Name, Space};
 use crate::compound::Cost;
 use crate::error::Error;
 use crate::inflight::{Inflight, Slot};
@@ -155,6 +155,16 @@ pub struct Reply<'m> {
     pub message: &'m [u8],
 }
 
+/// A symbolic link that a path ran into and that the server leaves to the client to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link<'f> {
+    /// How many bytes of the path lead to it, itself included. What follows them is not looked at yet.
+    pub end: usize,
+    /// Where it points, as the server says it: from the directory that it is in, or from a root that only the server's
+    /// side knows.
+    pub target: Name<'f>,
+}
+
 /// Where an entry of a listing lies, and what it says.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryAt {
@@ -220,6 +230,9 @@ pub trait Protocol {
 
     /// The entry at `at` of a listing's entries.
     fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error>;
+
+    /// The link that `path` ran into, according to the last frame.
+    fn link<'f>(&self, frame: &'f [u8], path: &str) -> Result<Link<'f>, Error>;
 
     /// What bounds reads now.
     fn limits(&self) -> Limits;

@@ -36,13 +36,13 @@ pub use create::FileId;
 pub use negotiate::{Dialect, Dialects};
 pub use ntlm::Identity;
 
-use crate::attributes::Encoding;
+use crate::attributes::{Encoding, Name};
 use crate::compound::Cost;
 use crate::error::Error;
 use crate::inflight::Inflight;
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
-use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Mark, Progress, Protocol, Reply};
+use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
 use core::fmt;
 use receive::Receive;
 use session::Session;
@@ -244,6 +244,22 @@ impl Protocol for Smb<'_> {
             attributes: calls::entry_attributes(&entry),
             next: (left > 0).then(|| entries.len().saturating_sub(left)),
         })
+    }
+
+    fn link<'f>(&self, frame: &'f [u8], path: &str) -> Result<Link<'f>, Error> {
+        let symlink = symlink::in_frame(frame)?;
+        let raw = if symlink.print_name.is_empty() { symlink.substitute_name } else { symlink.print_name };
+        let unparsed = usize::from(symlink.unparsed_path_length) / 2;
+        // The wire has the path in UTF-16: as many units as that from its end are not looked at yet.
+        let units: usize = path.chars().map(char::len_utf16).sum();
+        let parsed = units.checked_sub(unparsed).ok_or(Error::Malformed("Symlink.UnparsedPathLength"))?;
+        let ends = path.char_indices().scan(0, |units, (at, c)| {
+            let before = *units;
+            *units += c.len_utf16();
+            Some((before, at))
+        });
+        let end = ends.filter(|(units, _)| *units >= parsed).map(|(_, at)| at).next().unwrap_or(path.len());
+        Ok(Link { end, target: Name { raw, encoding: Encoding::Utf16 } })
     }
 
     fn limits(&self) -> Limits {

@@ -11,13 +11,13 @@ use super::rpc::{Call, Credential, RecordMark};
 use super::v3::directory::{Entries, NAME_AT};
 use super::v3::{self, Fh};
 use super::{mount, portmap};
-use crate::attributes::{Attributes, Encoding, Kind};
+use crate::attributes::{Attributes, Encoding, Kind, Name};
 use crate::compound::Cost;
 use crate::error::Error;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
-use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Mark, Progress, Protocol, Reply};
+use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
 use crate::segment::Extent;
 use crate::wire::Writer;
 
@@ -95,12 +95,6 @@ impl<'s> Nfs3<'s> {
     /// The part of the configured path that was mounted, once it was.
     pub fn mounted(&self) -> Option<&'s str> {
         self.root.and_then(|(_, len)| self.config.path.get(..len))
-    }
-
-    /// After a refusal with [`Reason::Symlink`](crate::Reason::Symlink): how many bytes of the path led to the link, itself
-    /// included. Its target is in [`Client::last_frame`](crate::Client::last_frame), see [`link_target`].
-    pub fn link_end(&self) -> usize {
-        self.link_end
     }
 
     /// Sends one call.
@@ -202,13 +196,6 @@ impl Message {
     }
 }
 
-/// The target of the symbolic link that a path ran into, from [`Client::last_frame`](crate::Client::last_frame). `Malformed`
-/// if the frame is about something else.
-pub fn link_target(frame: &[u8]) -> Result<&[u8], Error> {
-    let results = super::rpc::Reply::decode(frame)?.results(v3::Procedure::READLINK.name())?;
-    Ok(v3::readlink::Response::decode(frame.get(results..).unwrap_or(&[]))?.target)
-}
-
 impl Protocol for Nfs3<'_> {
     type Handle = Fh;
     type Stage = Stage;
@@ -294,6 +281,12 @@ impl Protocol for Nfs3<'_> {
             attributes: entry.attributes().unwrap_or(unknown),
             next: (left > 0).then(|| entries.len().saturating_sub(left)),
         })
+    }
+
+    fn link<'f>(&self, frame: &'f [u8], _: &str) -> Result<Link<'f>, Error> {
+        let results = super::rpc::Reply::decode(frame)?.results(v3::Procedure::READLINK.name())?;
+        let raw = v3::readlink::Response::decode(frame.get(results..).unwrap_or(&[]))?.target;
+        Ok(Link { end: self.link_end, target: Name { raw, encoding: Encoding::Bytes } })
     }
 
     fn limits(&self) -> Limits {

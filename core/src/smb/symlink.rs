@@ -13,9 +13,8 @@ pub const IO_REPARSE_TAG_SYMLINK: u32 = 0xA000_000C;
 /// `Flags`: `SYMLINK_FLAG_RELATIVE`.
 const RELATIVE: u32 = 0x0000_0001;
 
-/// The symbolic link that the first message of a frame (see [`Client::last_frame`](crate::Client::last_frame)) says it ran
-/// into. `Invalid` if its status is another.
-pub fn in_frame(frame: &[u8]) -> Result<Symlink<'_>, Error> {
+/// The symbolic link that the first message of a frame says it ran into. `Invalid` if its status is another.
+pub(super) fn in_frame(frame: &[u8]) -> Result<Symlink<'_>, Error> {
     if Header::decode(frame)?.status != Status::STOPPED_ON_SYMLINK {
         return Err(Error::Invalid("the message is about no symbolic link"));
     }

@@ -50,7 +50,7 @@ fn an_empty_directory_and_one_of_dots_alone_are_done_without_an_item() {
 #[test]
 fn names_that_must_not_be_joined_to_a_path_end_the_listing() {
     let what = "a listing has a name with a separator or a NUL, or an empty one";
-    for bad in [&b""[..], b"a/b", b"/", b"..\\x", b"a\0", b"../../etc"] {
+    for bad in [&b""[..], b"a/b", b"/", b"../x", b"a\0", b"../../etc"] {
         for names in [&[bad][..], &[&b"good"[..], bad][..]] {
             let mut memory = Memory::slots(1);
             let mut world = World::connected(&mut memory, peer(names));

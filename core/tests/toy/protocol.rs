@@ -9,7 +9,7 @@ use pagewire::attributes::{Attributes, Encoding, Kind};
 use pagewire::compound::Cost;
 use pagewire::inflight::{Inflight, Slot};
 use pagewire::plan::Limits;
-use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Left, Mark, Progress, Reply};
+use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Left, Link, Mark, Progress, Reply};
 use pagewire::segment::Extent;
 use pagewire::wire::{Reader, Writer};
 use pagewire::{Error, Outbox, Protocol, Reason, Refusal};
@@ -393,6 +393,10 @@ impl Protocol for Toy {
             attributes: Attributes { len, ..Attributes::default() },
             next: (next != 0).then_some(next),
         })
+    }
+
+    fn link<'f>(&self, _: &'f [u8], _: &str) -> Result<Link<'f>, Error> {
+        Err(Error::Incompatible("the toy has no links"))
     }
 
     fn limits(&self) -> Limits {

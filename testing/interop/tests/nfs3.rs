@@ -133,3 +133,21 @@ fn what_cannot_be_read_says_why_and_the_connection_goes_on() {
         assert!(matches!(refusal(outcome).0, Reason::NotFound | Reason::Denied), "{server}");
     }
 }
+
+#[test]
+fn a_symbolic_link_is_left_to_the_caller_and_said_where_it_points() {
+    for (server, address, _) in servers() {
+        with_nfs3(&address, "/export", |session| {
+            for (path, end, target) in [
+                ("/export/links/to-small", "/export/links/to-small", "../small.txt"),
+                ("/export/links/to-many/file-07", "/export/links/to-many", "../many"),
+            ] {
+                assert_eq!(refusal(session.open(path)), (Reason::Symlink, "NF3LNK"), "{server} {path}");
+                let link = session.client.link(path).unwrap();
+                assert_eq!((link.end, link.target.to_string().as_str()), (end.len(), target), "{server}");
+            }
+            assert_eq!(session.read::<4096>("/export/size-1", 0, 1).unwrap().0.len(), 1);
+        })
+        .unwrap();
+    }
+}

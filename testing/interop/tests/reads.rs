@@ -199,3 +199,30 @@ fn a_file_reader_gives_any_piece_in_any_size_and_keeps_the_window_full() {
     })
     .unwrap();
 }
+
+#[test]
+fn ksmbd_reads_the_same_at_every_dialect_it_has_plain_signed_and_sealed() {
+    let Some(lab) = Lab::find() else { return };
+    let Some(address) = lab.ksmbd.clone() else {
+        return println!("skipped: ksmbd was not started; testing/servers/run --kernel does");
+    };
+    let sums = lab.sums();
+    for dialect in [Dialect::Smb210, Dialect::Smb302, Dialect::Smb311] {
+        let base = Options { dialects: Dialects::only(dialect), ..Options::new(&address) };
+        let mut all = vec![base.clone(), Options { sign: Policy::Always, ..base.clone() }];
+        if dialect >= Dialect::Smb300 {
+            all.push(Options { seal: Policy::Always, ..base });
+        }
+        for options in all {
+            with_session(&options, |session| {
+                for name in SIZES.iter().filter(|name| **name != "size-67108864") {
+                    let (_, sum) = sums.iter().find(|(known, _)| known == name).unwrap();
+                    assert_eq!(session.digest::<65_536>(name, 16).unwrap().1, *sum, "{options:?} {name}");
+                }
+                assert_eq!(session.names("wide").unwrap().len(), 1000);
+                session.run(&mut pagewire::Stat::new("size-1")).unwrap();
+            })
+            .unwrap_or_else(|error| panic!("{options:?}: {error}"));
+        }
+    }
+}
