@@ -99,6 +99,9 @@ fn wrong_usage_is_2() {
         &["cat", "smb://h/s/f", "--opt", "nconnect=4"],
         &["cat", "smb://h/s/f?vers=4"],
         &["get", "smb://h/s/f", "-q", "-v"],
+        &["ls", "smb://me@h/s", "--guest"],
+        &["ls", "smb://h/s", "--sign"],
+        &["ls", "smb://h/s", "--seal"],
     ] {
         let output = run(args);
         assert_eq!(code(&output), 2, "{args:?}");
@@ -174,6 +177,7 @@ fn a_server_that_speaks_something_else_is_7() {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     }));
     assert_eq!(code(&output), 7, "{}", stderr(&output));
+    assert!(stderr(&output).contains("does not look like an SMB"), "{}", stderr(&output));
 }
 
 #[test]
@@ -200,7 +204,9 @@ fn a_credentials_file_must_be_there_and_make_sense() {
     let directory = Directory::new();
     let path = directory.0.join("credentials");
     let with = |path: &Path| run(&["ls", "//127.0.0.1/share", "--credentials", path.to_str().unwrap()]);
-    assert_eq!(code(&with(&path)), 3);
+    let missing = with(&path);
+    assert_eq!(code(&missing), 3);
+    assert!(stderr(&missing).contains("hint: --credentials"), "{}", stderr(&missing));
     std::fs::write(&path, "t0psecret").unwrap();
     let output = with(&path);
     assert_eq!(code(&output), 2);
@@ -227,6 +233,75 @@ fn credentials_that_others_can_read_are_warned_of() {
 #[cfg(unix)]
 #[test]
 fn a_password_command_that_fails_is_6() {
-    let output = run(&["ls", "smb://me@127.0.0.1/share", "--password-command", "exit 1"]);
-    assert_eq!(code(&output), 6, "{}", stderr(&output));
+    let url = format!("smb://me@127.0.0.1:{CLOSED_PORT}/share");
+    for command in ["exit 1", "true"] {
+        let output = run(&["ls", &url, "--password-command", command]);
+        assert_eq!(code(&output), 6, "{}", stderr(&output));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_password_file_that_others_can_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = Directory::new();
+    let path = directory.0.join("password");
+    std::fs::write(&path, "p\n").unwrap();
+    for (mode, warns) in [(0o600, false), (0o644, true)] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = pagewire(&["ls", &format!("smb://me@127.0.0.1:{CLOSED_PORT}/share")]);
+        let output = command.env_remove("PAGEWIRE_PASSWORD").env("PASSWD_FILE", &path).output().unwrap();
+        assert_eq!(stderr(&output).contains("chmod 600"), warns, "{mode:o}");
+    }
+}
+
+#[test]
+fn a_password_in_a_user_name_is_refused_and_not_shown() {
+    for args in [
+        &["ls", "//h/s", "-u", "me%t0psecret"][..],
+        &["ls", "smb://me%25t0psecret@h/s"],
+        &["ls", "//h/s", "--opt", "username=me%t0psecret"],
+    ] {
+        let output = run(args);
+        assert_eq!(code(&output), 2, "{args:?}");
+        let told = stderr(&output);
+        assert!(told.contains("PAGEWIRE_PASSWORD") && !told.contains("t0psecret"), "{told}");
+    }
+}
+
+#[test]
+fn two_urls_do_not_become_one_file() {
+    let directory = Directory::new();
+    let url = |path: &str| format!("smb://me@127.0.0.1:{CLOSED_PORT}/share/{path}");
+    let (a, b, c) = (url("a/same"), url("other"), url("c/same"));
+    for args in [&["get", &a, &b, &c, "-O", "."][..], &["get", &a, &b, &c], &["get", &a, &a]] {
+        let output = pagewire(args).current_dir(&directory.0).output().unwrap();
+        let told = stderr(&output);
+        assert_eq!(code(&output), 2, "{told}");
+        assert!(told.contains(&a) && told.contains(args[args.len() - 1].trim_matches('.')), "{told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_cannot_be_had_is_1() {
+    let limited = format!(
+        "ulimit -v 262144; exec '{}' cat smb://h/s/f --rsize 8M --in-flight 64",
+        env!("CARGO_BIN_EXE_pagewire")
+    );
+    let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("536870912 bytes of memory"), "{}", stderr(&output));
+}
+
+#[cfg(all(feature = "demo", target_os = "linux"))]
+#[test]
+fn the_demo_minds_its_output() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = pagewire(&["demo"]).stdout(full).output().unwrap();
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = pagewire(&["demo"]).stdout(writer).output().unwrap();
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
 }

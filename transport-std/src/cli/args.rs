@@ -11,20 +11,28 @@ use std::time::Duration;
 
 const URLS: &str = "\
 URLs:
-  smb://[domain;]user@host[:port]/share/path?query   the path is percent-decoded; [::1] for IPv6;
-                                                     query: vers, sec, sign, seal, timeout
+  smb://[domain;]user@host[:port]/share/path?query   path, user and domain are percent-decoded;
+                                                     [::1] for IPv6; query: vers, sec, sign, seal, timeout
   //host/share/path                                  taken as it stands
 Without a user anywhere it is a guest.
 
 Passwords come from the first of: --credentials, --password-command, PAGEWIRE_PASSWORD, PASSWD_FD,
 PASSWD_FILE, and else the terminal is asked. They are never taken from the command line.
 
-Sizes are bytes, or with K, M, G in powers of 1024. Times are seconds, or 500ms, 10s, 2h30m.";
+Sizes are bytes, or with K, M, G in powers of 1024. Times are seconds, or 500ms, 1.5s, 2h30m.
+
+A standard output that is closed (`>&-`) is /dev/null: what is written there is lost without an error.";
+
+const SEE: &str = "Exit codes: see `pagewire --help`";
+
+fn long_help() -> String {
+    format!("{URLS}\n\n{EXIT_CODES}")
+}
 
 /// Reads files and directories from SMB servers.
 #[derive(Parser)]
 #[command(name = "pagewire", version)]
-#[command(after_help = EXIT_CODES, after_long_help = format!("{URLS}\n\n{EXIT_CODES}"))]
+#[command(after_help = EXIT_CODES, after_long_help = long_help())]
 pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
@@ -36,25 +44,26 @@ pub enum Command {
     ///
     /// A file appears under its name when all of it has arrived and was verified; until then, and if anything
     /// goes wrong, what was there before stays.
-    #[command(after_long_help = URLS)]
+    #[command(after_help = SEE, after_long_help = long_help())]
     Get(Get),
     /// Write files to standard output
-    #[command(after_long_help = URLS)]
+    #[command(after_help = SEE, after_long_help = long_help())]
     Cat(Cat),
     /// List a directory
     ///
     /// In the server's order: nothing is collected, so a directory of any length takes no more memory. Pipe
     /// it to `sort` to have it sorted.
-    #[command(after_long_help = URLS)]
+    #[command(after_help = SEE, after_long_help = long_help())]
     Ls(Ls),
     /// Show what is known about a file or directory
-    #[command(after_long_help = URLS)]
+    #[command(after_help = SEE, after_long_help = long_help())]
     Stat(Show),
     /// Show the space of the file system that a share is on
-    #[command(after_long_help = URLS)]
+    #[command(after_help = SEE, after_long_help = long_help())]
     Df(Show),
     /// Start servers here and read from them
     #[cfg(feature = "demo")]
+    #[command(after_help = SEE, after_long_help = EXIT_CODES)]
     Demo,
 }
 
@@ -237,6 +246,10 @@ mod tests {
         CommandLine::command().debug_assert();
         let help = CommandLine::command().render_long_help().to_string();
         assert!(help.contains("Exit codes") && help.contains("PAGEWIRE_PASSWORD"));
+        for command in CommandLine::command().get_subcommands_mut() {
+            assert!(command.render_help().to_string().contains("Exit codes"), "{command}");
+            assert!(command.render_long_help().to_string().contains("the server refused"), "{command}");
+        }
     }
 
     #[test]

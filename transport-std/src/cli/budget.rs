@@ -1,5 +1,6 @@
 //! How much memory the command lends to the engine: the numbers, and the memory itself.
 
+use super::failure::{Cause, Failure};
 use pagewire::inflight::Slot;
 use pagewire::{Pages, Sink, Storage};
 
@@ -24,8 +25,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn new(in_flight: u16) -> Memory {
-        Memory { tx: vec![0; TX_LEN], rx: vec![0; RX_LEN], slots: vec![Slot::FREE; in_flight.into()] }
+    pub fn new(in_flight: u16) -> Result<Memory, Failure> {
+        let slots = filled(Slot::FREE, in_flight.into())?;
+        Ok(Memory { tx: filled(0, TX_LEN)?, rx: filled(0, RX_LEN)?, slots })
     }
 
     pub fn lend(&mut self) -> Storage<'_> {
@@ -49,9 +51,21 @@ pub fn pages(page_len: usize, bytes: &mut [u8]) -> Option<Box<dyn Sink + '_>> {
 }
 
 /// The memory of a transfer: whole pages, and never less than two.
-pub fn ring(page_len: usize, read_len: u32, in_flight: u16) -> Vec<u8> {
-    let len = read_len as usize * usize::from(in_flight);
-    vec![0; len.max(page_len * 2).next_multiple_of(page_len)]
+pub fn ring(page_len: usize, read_len: u32, in_flight: u16) -> Result<Vec<u8>, Failure> {
+    let len = (read_len as usize).saturating_mul(in_flight.into());
+    let len = len.max(page_len * 2);
+    filled(0, len.checked_next_multiple_of(page_len).unwrap_or(len))
+}
+
+/// Memory, unless there is not so much of it.
+fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Failure> {
+    let mut memory = Vec::new();
+    if memory.try_reserve_exact(len).is_err() {
+        let bytes = len.saturating_mul(size_of::<T>());
+        return Err(Failure::new("lending memory", Cause::Memory(bytes)));
+    }
+    memory.resize(len, value);
+    Ok(memory)
 }
 
 #[cfg(test)]
@@ -61,7 +75,7 @@ mod tests {
     #[test]
     fn there_are_pages_of_every_size_from_512_to_1m() {
         for bits in 9..=20 {
-            let mut ring = ring(1 << bits, READ_LEN, IN_FLIGHT);
+            let mut ring = ring(1 << bits, READ_LEN, IN_FLIGHT).unwrap();
             let pages = pages(1 << bits, &mut ring).unwrap();
             assert_eq!((pages.page_len(), pages.len()), (1 << bits, 2 << 20));
         }
@@ -72,7 +86,13 @@ mod tests {
 
     #[test]
     fn a_ring_is_of_whole_pages_and_of_two_at_least() {
-        assert_eq!(ring(1 << 20, 64 << 10, 3).len(), 2 << 20);
-        assert_eq!(ring(512 << 10, 192 << 10, 7).len(), 1536 << 10);
+        assert_eq!(ring(1 << 20, 64 << 10, 3).unwrap().len(), 2 << 20);
+        assert_eq!(ring(512 << 10, 192 << 10, 7).unwrap().len(), 1536 << 10);
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let failure = filled(0u8, isize::MAX as usize).unwrap_err().to_string();
+        assert!(failure.contains("bytes of memory") && failure.contains("--in-flight"), "{failure}");
     }
 }

@@ -30,11 +30,7 @@ impl Secrets {
         let mut secrets = Secrets { command, known: Vec::new() };
         let Some(path) = file else { return Ok((secrets, Options::default())) };
         let trouble = |cause| Failure::new(format!("reading the credentials file {}", shown(path)), cause);
-        let mut opened = std::fs::File::open(path).map_err(|error| trouble(Cause::Local(error)))?;
-        if opened.metadata().is_ok_and(|metadata| platform::others_can_read(&metadata)) {
-            tell!("pagewire: warning: others can read {}: chmod 600 it", shown(path));
-        }
-        let content = read(&mut opened).map_err(|error| trouble(Cause::Local(error)))?;
+        let content = read_secret(path).map_err(|error| trouble(Cause::Secret(error)))?;
         let parsed = parse(&content).map_err(|message| trouble(Cause::Usage(message)))?;
         secrets.known.extend(parsed.password.map(|password| (None, password)));
         Ok((secrets, Options { user: parsed.user, domain: parsed.domain, ..Options::default() }))
@@ -63,6 +59,15 @@ impl Secrets {
 
 fn shown(path: &Path) -> String {
     safe::text(&path.display().to_string())
+}
+
+/// What a file says that nobody else should be able to read.
+fn read_secret(path: &Path) -> std::io::Result<Password> {
+    let mut file = std::fs::File::open(path)?;
+    if file.metadata().is_ok_and(|metadata| platform::others_can_read(&metadata)) {
+        tell!("pagewire: warning: others can read {}: chmod 600 it", shown(path));
+    }
+    read(&mut file)
 }
 
 /// What a file says, as it stands.
@@ -113,10 +118,15 @@ fn given(command: Option<&str>) -> Result<Option<Password>, Cause> {
     if let Some(fd) = variable("PASSWD_FD")? {
         // Through a path, since a number cannot safely be made a file.
         let number: u32 = fd.parse().map_err(|_| Cause::Usage("PASSWD_FD is no number".into()))?;
-        return first_line_of(Path::new(&format!("/dev/fd/{number}"))).map(Some);
+        let path = format!("/dev/fd/{number}");
+        let content = std::fs::File::open(&path).and_then(|mut file| read(&mut file));
+        return first_line_of(Path::new(&path), content).map(Some);
     }
     match variable("PASSWD_FILE")? {
-        Some(path) => first_line_of(Path::new(path.as_str())).map(Some),
+        Some(path) => {
+            let path = Path::new(path.as_str());
+            first_line_of(path, read_secret(path)).map(Some)
+        }
         None => Ok(None),
     }
 }
@@ -137,11 +147,14 @@ fn by_command(command: &str) -> Result<Password, Cause> {
     if !status.success() {
         return Err(Cause::NoPassword(format!("--password-command failed: {status}")));
     }
-    output.map(|output| first_line(&output)).map_err(shell)
+    let password = first_line(&output.map_err(shell)?);
+    if password.is_empty() {
+        return Err(Cause::NoPassword("--password-command printed no password".into()));
+    }
+    Ok(password)
 }
 
-fn first_line_of(path: &Path) -> Result<Password, Cause> {
-    let content = std::fs::File::open(path).and_then(|mut file| read(&mut file));
+fn first_line_of(path: &Path, content: std::io::Result<Password>) -> Result<Password, Cause> {
     let content = content.map_err(|error| Cause::NoPassword(format!("{}: {error}", shown(path))))?;
     Ok(first_line(&content))
 }
@@ -199,7 +212,9 @@ mod tests {
     #[test]
     fn a_command_gives_a_password_or_says_that_it_failed() {
         assert_eq!(by_command("printf ' s3cret\\nmore\\n'").unwrap().as_str(), " s3cret");
-        assert!(matches!(by_command("exit 3"), Err(Cause::NoPassword(_))));
+        for without in ["exit 3", "true", "echo"] {
+            assert!(matches!(by_command(without), Err(Cause::NoPassword(_))), "{without}");
+        }
     }
 
     #[test]

@@ -3,12 +3,15 @@
 use super::budget::{self, IN_FLIGHT, Memory, READ_LEN};
 use super::failure::{Cause, Failure};
 use super::options::{Target, Who};
+use super::platform;
 use super::session::Session;
 use super::url::Url;
 use pagewire::smb::{Dialect, Dialects};
 use sha2::{Digest, Sha256};
 use smb_server::{Access, LocalFsBackend, Share, SmbServer};
 use std::error::Error;
+use std::fs::File;
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -44,7 +47,28 @@ const WAYS: [Way; 6] = [
 #[derive(Default)]
 struct Row {
     bytes: u64,
+    seconds: f64,
+    names: usize,
+    requests: u64,
+    round_trips: u64,
     wrong: Vec<String>,
+}
+
+impl Row {
+    fn print(&self, out: &mut File, way: &Way, page_len: usize) -> std::io::Result<()> {
+        let rate = self.bytes as f64 / f64::from(1 << 20) / self.seconds;
+        let verdict = if self.wrong.is_empty() { "same" } else { "DIFFERENT" };
+        writeln!(
+            out,
+            "{:7} {:7} {:>4}K {rate:>9.0} {:>6} {:>6} {:>6}  {verdict}",
+            way.dialect.name(),
+            way.name,
+            page_len / 1024,
+            self.requests,
+            self.round_trips,
+            self.names,
+        )
+    }
 }
 
 /// Starts the servers, reads from them, and prints what came of it. `Other` if a byte was wrong.
@@ -53,23 +77,31 @@ pub fn run() -> Result<(), Failure> {
     let tree = tempfile::tempdir().map_err(|error| trouble(error.into()))?;
     let sums = make_tree(tree.path()).map_err(|error| trouble(error.into()))?;
     let address = serve(tree.path()).map_err(trouble)?;
-    println!("An SMB server on {address} in this process, and {} files read back:\n", sums.len());
-    println!(
-        "{:7} {:7} {:>5} {:>9} {:>6} {:>6} {:>6}  SHA-256",
-        "dialect", "", "page", "MiB/s", "reads", "trips", "names"
-    );
+    let mut out = platform::stdout().map_err(Failure::unwritten)?;
+    head(&mut out, address, sums.len()).map_err(Failure::unwritten)?;
     let mut wrong = Vec::new();
     for way in &WAYS {
         for page_len in PAGES {
-            wrong.extend(read_back(way, page_len, address, &sums)?.wrong);
+            let row = read_back(way, page_len, address, &sums)?;
+            row.print(&mut out, way, page_len).map_err(Failure::unwritten)?;
+            wrong.extend(row.wrong);
         }
     }
     if wrong.is_empty() {
-        println!("\nEvery file is the same at every dialect and page size.");
-        return Ok(());
+        let verdict = writeln!(out, "\nEvery file is the same at every dialect and page size.");
+        return verdict.map_err(Failure::unwritten);
     }
     let what = format!("these came back wrong: {}", wrong.join(", "));
     Err(Failure::new("reading what the demo had written", Cause::Local(io_error(what.into()))))
+}
+
+fn head(out: &mut File, address: SocketAddr, files: usize) -> std::io::Result<()> {
+    writeln!(out, "An SMB server on {address} in this process, and {files} files read back:\n")?;
+    writeln!(
+        out,
+        "{:7} {:7} {:>5} {:>9} {:>6} {:>6} {:>6}  SHA-256",
+        "dialect", "", "page", "MiB/s", "reads", "trips", "names"
+    )
 }
 
 fn io_error(error: Box<dyn Error>) -> std::io::Error {
@@ -103,7 +135,7 @@ fn serve(root: &Path) -> Result<SocketAddr, Box<dyn Error>> {
     Ok(address)
 }
 
-/// Reads every file and one listing, and prints a row.
+/// Reads every file and one listing.
 fn read_back(
     way: &Way,
     page_len: usize,
@@ -120,7 +152,7 @@ fn read_back(
         seal: way.seal,
         timeout: Duration::from_secs(30),
     };
-    let mut memory = Memory::new(IN_FLIGHT);
+    let mut memory = Memory::new(IN_FLIGHT)?;
     let mut session = Session::dial(&mut memory, &target, PASSWORD, Duration::from_secs(5))?;
     session.log_in()?;
     let begin = Instant::now();
@@ -132,27 +164,17 @@ fn read_back(
             row.wrong.push(format!("{name} at {} {}, {page_len}", way.dialect.name(), way.name));
         }
     }
-    let seconds = begin.elapsed().as_secs_f64();
-    let mut names = 0;
+    row.seconds = begin.elapsed().as_secs_f64();
     session.list(&url(&target, "many"), |_| {
-        names += 1;
+        row.names += 1;
         Ok(())
     })?;
-    if names != ENTRIES {
-        row.wrong.push(format!("a listing of {names} names instead of {ENTRIES}"));
+    if row.names != ENTRIES {
+        row.wrong.push(format!("a listing of {} names instead of {ENTRIES}", row.names));
     }
     let mut stats = super::stats::Stats::new("demo");
     session.account(&mut stats);
-    let rate = row.bytes as f64 / f64::from(1 << 20) / seconds;
-    let verdict = if row.wrong.is_empty() { "same" } else { "DIFFERENT" };
-    println!(
-        "{:7} {:7} {:>4}K {rate:>9.0} {:>6} {:>6} {names:>6}  {verdict}",
-        way.dialect.name(),
-        way.name,
-        page_len / 1024,
-        stats.requests,
-        stats.round_trips,
-    );
+    (row.requests, row.round_trips) = (stats.requests, stats.round_trips);
     Ok(row)
 }
 
@@ -168,7 +190,7 @@ fn read_file(
     sha: &mut Sha256,
 ) -> Result<u64, Failure> {
     let file = session.open(url)?;
-    let mut bytes = budget::ring(page_len, READ_LEN, IN_FLIGHT);
+    let mut bytes = budget::ring(page_len, READ_LEN, IN_FLIGHT)?;
     let mut ring = budget::pages(page_len, &mut bytes).expect("the sizes above are page sizes");
     let len = session.stream(url, &file, &mut *ring, |run| {
         sha.update(run);

@@ -6,6 +6,8 @@ use super::platform;
 use super::safe;
 use super::temporary::Temporary;
 use super::url::Url;
+use super::visit::usage;
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,8 @@ pub enum Destination {
     /// A file that appears when it is whole.
     File {
         path: PathBuf,
+        /// As the user knows it.
+        name: PathBuf,
         replace: bool,
     },
     /// What is there and is no file (a device, a pipe): it is written to and stays what it is.
@@ -26,30 +30,21 @@ pub enum Destination {
 impl Destination {
     /// Where `get` puts what is at `url`, which is one of `several`.
     pub fn of(url: &Url, args: &Get, several: bool) -> Result<Destination, Failure> {
-        let path = match (&args.output, &args.output_dir) {
-            (Some(output), _) if output.as_os_str() == "-" => return Ok(Destination::Stdout),
-            (Some(output), _) if output.is_dir() => output.join(file_name(url)?),
-            (Some(_), _) if several => {
-                let message = "several files need a directory (that exists) or `-` as --output";
-                return Err(Failure::new(format!("getting {url}"), Cause::Usage(message.into())));
-            }
-            (Some(output), _) => output.clone(),
-            (None, Some(directory)) => directory.join(file_name(url)?),
-            (None, None) => PathBuf::from(file_name(url)?),
-        };
-        Self::at(path, !args.no_clobber)
+        match path_of(url, args, several)? {
+            Some(path) => Self::at(path, !args.no_clobber),
+            None => Ok(Destination::Stdout),
+        }
     }
 
-    fn at(path: PathBuf, replace: bool) -> Result<Destination, Failure> {
+    fn at(name: PathBuf, replace: bool) -> Result<Destination, Failure> {
         // A link stays one, and what it points to is replaced.
-        let path = fs::canonicalize(&path).unwrap_or(path);
-        let trouble = |kind| Err(failure(&path, io::Error::from(kind)));
+        let path = fs::canonicalize(&name).unwrap_or_else(|_| name.clone());
         match fs::metadata(&path) {
-            Ok(there) if there.is_dir() => trouble(io::ErrorKind::IsADirectory),
+            Ok(there) if there.is_dir() => Err(failure(&name, io::ErrorKind::IsADirectory.into())),
             Ok(there) if !there.is_file() => Ok(Destination::Special(path)),
-            Ok(_) if !replace => trouble(io::ErrorKind::AlreadyExists),
+            Ok(_) if !replace => Err(exists(&name)),
             // What is wrong with a path is told when something is written there.
-            Ok(_) | Err(_) => Ok(Destination::File { path, replace }),
+            Ok(_) | Err(_) => Ok(Destination::File { path, name, replace }),
         }
     }
 
@@ -61,10 +56,13 @@ impl Destination {
                 let file = OpenOptions::new().write(true).open(path);
                 write(&file.map_err(|error| self.failure(error))?)
             }
-            Destination::File { path, replace } => {
+            Destination::File { path, name, replace } => {
                 let temporary = Temporary::create(path).map_err(|error| self.failure(error))?;
                 write(temporary.file())?;
-                temporary.commit(*replace).map_err(|error| self.failure(error))
+                temporary.commit(*replace).map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists if !replace => exists(name),
+                    _ => self.failure(error),
+                })
             }
         }
     }
@@ -73,7 +71,7 @@ impl Destination {
     pub fn failure(&self, error: io::Error) -> Failure {
         match self {
             Destination::Stdout => failure(Path::new("standard output"), error),
-            Destination::File { path, .. } | Destination::Special(path) => failure(path, error),
+            Destination::File { name: path, .. } | Destination::Special(path) => failure(path, error),
         }
     }
 
@@ -86,8 +84,49 @@ impl Destination {
     }
 }
 
+/// The path that `get` writes what is at `url` to. `None` is standard output.
+fn path_of(url: &Url, args: &Get, several: bool) -> Result<Option<PathBuf>, Failure> {
+    let path = match (&args.output, &args.output_dir) {
+        (Some(output), _) if output.as_os_str() == "-" => return Ok(None),
+        (Some(output), _) if output.is_dir() => output.join(file_name(url)?),
+        (Some(_), _) if several => {
+            let message = "several files need a directory (that exists) or `-` as --output";
+            return Err(Failure::new(format!("getting {url}"), Cause::Usage(message.into())));
+        }
+        (Some(output), _) => output.clone(),
+        (None, Some(directory)) => directory.join(file_name(url)?),
+        (None, None) => PathBuf::from(file_name(url)?),
+    };
+    Ok(Some(path))
+}
+
+/// Sees to it, before anything is read, that every URL of `get` has a file of its own.
+pub fn distinct(args: &Get) -> Result<(), Failure> {
+    let mut taken: HashMap<PathBuf, Url> = HashMap::new();
+    for text in &args.urls {
+        let url = Url::parse(text).map_err(usage)?;
+        let Some(path) = path_of(&url, args, args.urls.len() > 1)? else { continue };
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        if let Some(other) = taken.get(&path) {
+            let message = format!("{other} and {url} would both become {}", shown(&path));
+            return Err(usage(message));
+        }
+        taken.insert(path, url);
+    }
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    safe::text(&path.display().to_string())
+}
+
 fn failure(path: &Path, error: io::Error) -> Failure {
-    Failure::new(format!("writing {}", safe::text(&path.display().to_string())), Cause::Local(error))
+    Failure::new(format!("writing {}", shown(path)), Cause::Local(error))
+}
+
+fn exists(name: &Path) -> Failure {
+    let error = io::Error::new(io::ErrorKind::AlreadyExists, format!("{} exists", shown(name)));
+    Failure::new("keeping what is there", Cause::Local(error))
 }
 
 fn file_name(url: &Url) -> Result<String, Failure> {
@@ -113,7 +152,7 @@ mod tests {
     }
 
     fn file(path: &str) -> Destination {
-        Destination::File { path: path.into(), replace: true }
+        Destination::File { path: path.into(), name: path.into(), replace: true }
     }
 
     #[test]
@@ -138,6 +177,8 @@ mod tests {
             of("smb://h/s/f", &["-o", "Cargo.toml", "--no-clobber"], false).unwrap_err().exit() as u8,
             3
         );
+        let told = of("smb://h/s/f", &["-o", "src/../Cargo.toml", "--no-clobber"], false).unwrap_err();
+        assert!(told.to_string().contains(" src/../Cargo.toml exists"), "{told}");
         #[cfg(unix)]
         assert_eq!(
             of("smb://h/s/f", &["-o", "/dev/null"], false).unwrap(),

@@ -1,7 +1,7 @@
 //! What can go wrong, what the user is told, and the exit code: all of that is decided here.
 
 use super::hints;
-use super::quantity;
+use super::safe;
 use pagewire::{Error, Kind, Reason};
 use std::fmt;
 use std::io;
@@ -47,6 +47,19 @@ pub struct Failure {
     pub cause: Cause,
     /// It was tried as a guest or anonymously, which may be the reason.
     pub as_nobody: bool,
+    pub stage: Stage,
+}
+
+/// How far the connection had come. What it means that it ends depends on that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// There was none.
+    #[default]
+    Unconnected,
+    /// The server had said nothing yet that makes it an SMB server.
+    Connected,
+    /// The dialect was agreed on.
+    Negotiated,
 }
 
 /// Why it did not work.
@@ -56,6 +69,12 @@ pub enum Cause {
     Usage(String),
     /// A file on this side.
     Local(io::Error),
+    /// A file that holds user and password.
+    Secret(io::Error),
+    /// So many bytes of memory cannot be had.
+    Memory(usize),
+    /// The server has no such user and takes it for a guest, which a named user never is.
+    OnlyAsGuest(String),
     /// No password could be had.
     NoPassword(String),
     /// No connection, or it broke.
@@ -64,27 +83,35 @@ pub enum Cause {
     Engine(Error),
     /// It is no file that can be read.
     NoFile(Kind),
-    /// A file ended elsewhere than where it ended when it was opened.
-    Changed { then: u64, now: u64 },
+    /// A file is not what it was when it was opened; how that shows.
+    Changed(String),
     /// Who read our output has gone. Nobody is told, and nothing more is done.
     BrokenPipe,
 }
 
 impl Failure {
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
-        Failure { tried: tried.into(), cause, as_nobody: false }
+        Failure { tried: tried.into(), cause, as_nobody: false, stage: Stage::Unconnected }
+    }
+
+    /// Standard output did not take something.
+    pub fn unwritten(error: io::Error) -> Failure {
+        let broken = error.kind() == io::ErrorKind::BrokenPipe;
+        let cause = if broken { Cause::BrokenPipe } else { Cause::Local(error) };
+        Failure::new("writing to standard output", cause)
     }
 
     /// The exit code, if this is all that happened.
     pub fn exit(&self) -> Exit {
         match &self.cause {
             Cause::Usage(_) => Exit::Usage,
-            Cause::Local(_) => Exit::LocalFile,
-            Cause::NoPassword(_) => Exit::Authentication,
+            Cause::Local(_) | Cause::Secret(_) => Exit::LocalFile,
+            Cause::Memory(_) => Exit::Other,
+            Cause::NoPassword(_) | Cause::OnlyAsGuest(_) => Exit::Authentication,
             Cause::Network(_) => Exit::Network,
             Cause::Engine(error) => exit_of(error),
             Cause::NoFile(_) => Exit::Refused,
-            Cause::Changed { .. } => Exit::Changed,
+            Cause::Changed(_) => Exit::Changed,
             Cause::BrokenPipe => Exit::Ok,
         }
     }
@@ -93,12 +120,14 @@ impl Failure {
     pub fn kind(&self) -> &'static str {
         match &self.cause {
             Cause::Usage(_) => "usage",
-            Cause::Local(_) => "local_file",
+            Cause::Local(_) | Cause::Secret(_) => "local_file",
+            Cause::Memory(_) => "memory",
+            Cause::OnlyAsGuest(_) => "authentication",
             Cause::NoPassword(_) => "no_password",
             Cause::Network(_) => "network",
             Cause::Engine(error) => kind_of(error),
             Cause::NoFile(_) => "no_file",
-            Cause::Changed { .. } => "changed",
+            Cause::Changed(_) => "changed",
             Cause::BrokenPipe => "broken_pipe",
         }
     }
@@ -156,15 +185,17 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Usage(message) | Cause::NoPassword(message) => f.write_str(message),
-            Cause::Local(error) | Cause::Network(error) => error.fmt(f),
+            Cause::Local(error) | Cause::Secret(error) | Cause::Network(error) => error.fmt(f),
+            Cause::Memory(len) => write!(f, "cannot have {len} bytes of memory"),
+            Cause::OnlyAsGuest(user) => write!(
+                f,
+                "the server does not know user {} (it would let it in only as a guest)",
+                safe::text(user)
+            ),
             Cause::Engine(error) => error.fmt(f),
             Cause::NoFile(Kind::Directory) => f.write_str("it is a directory"),
             Cause::NoFile(_) => f.write_str("it is no regular file"),
-            Cause::Changed { then, now } => write!(
-                f,
-                "it changed meanwhile: it had {then} bytes ({}) when it was opened, and ended after {now}",
-                quantity::human(*then)
-            ),
+            Cause::Changed(how) => write!(f, "it changed while it was read: {how}"),
             Cause::BrokenPipe => f.write_str("nobody reads the output any more"),
         }
     }
@@ -211,7 +242,11 @@ mod tests {
             (Cause::BrokenPipe, 0),
             (Cause::Engine(Error::Budget { what: "rx", need: 2, have: 1 }), 1),
             (Cause::Usage(String::new()), 2),
+            (Cause::Memory(1), 1),
             (Cause::Local(io::ErrorKind::NotFound.into()), 3),
+            (Cause::Secret(io::ErrorKind::NotFound.into()), 3),
+            (Failure::unwritten(io::ErrorKind::BrokenPipe.into()).cause, 0),
+            (Failure::unwritten(io::ErrorKind::StorageFull.into()).cause, 3),
             (Cause::Network(io::ErrorKind::ConnectionRefused.into()), 4),
             (Cause::Engine(Error::TimedOut), 4),
             (Cause::Engine(Error::Closed), 4),
@@ -219,13 +254,14 @@ mod tests {
             (refused(Reason::NotFound), 5),
             (refused(Reason::Authentication), 6),
             (Cause::NoPassword(String::new()), 6),
+            (Cause::OnlyAsGuest(String::new()), 6),
             (Cause::Engine(Error::Malformed("x")), 7),
             (Cause::Engine(Error::Unauthentic("x")), 7),
             (refused(Reason::Denied), 8),
             (refused(Reason::IsDirectory), 8),
             (Cause::NoFile(Kind::Directory), 8),
             (Cause::Engine(Error::Incompatible("x")), 8),
-            (Cause::Changed { then: 2, now: 1 }, 10),
+            (Cause::Changed(String::new()), 10),
         ] {
             let text = format!("{cause:?}");
             assert_eq!(exit(cause), code, "{text}");

@@ -1,6 +1,6 @@
 //! What to do about a failure, where that is known.
 
-use super::failure::{Cause, Failure};
+use super::failure::{Cause, Failure, Stage};
 use pagewire::{Error, Kind, Reason, Refusal};
 use std::io::{self, ErrorKind};
 
@@ -13,15 +13,28 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
              --guest needs none",
         ),
         Cause::Local(error) => local(error),
+        Cause::Secret(_) => Some(
+            "--credentials names a file that this user can read, with lines username=, password= and domain=",
+        ),
+        Cause::Memory(_) => Some("use a smaller --rsize or --in-flight"),
+        Cause::OnlyAsGuest(_) => {
+            Some("check the user name and --domain; to be a guest, give --guest and no user")
+        }
+        Cause::Network(_) if failure.stage == Stage::Negotiated => Some(CUT),
+        Cause::Network(_) if failure.stage == Stage::Connected => Some(HUNG_UP),
         Cause::Network(error) => network(error),
         Cause::Engine(Error::Refused(refusal)) => refused(refusal, failure.as_nobody),
-        Cause::Engine(error) => engine(error),
+        Cause::Engine(error) => engine(error, failure.stage),
         Cause::NoFile(Kind::Directory) => Some("`pagewire ls` shows what is in it"),
         Cause::NoFile(_) => None,
-        Cause::Changed { .. } => Some("somebody writes to it; get it again when that is over"),
+        Cause::Changed(_) => Some("somebody writes to it; get it again when that is over"),
         Cause::BrokenPipe => None,
     }
 }
+
+const HUNG_UP: &str =
+    "the server hung up: is it an SMB 2 or 3 server, and does it speak the dialect of --vers?";
+const CUT: &str = "the connection was cut in the middle; try again";
 
 fn local(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
@@ -46,14 +59,21 @@ fn network(error: &io::Error) -> Option<&'static str> {
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
             Some("there is no way to this address from here")
         }
-        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Some("the connection was cut; try again"),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Some(CUT),
         // What the resolver says has no kind of its own.
         _ => Some("is the name of the host right?"),
     }
 }
 
-fn engine(error: &Error) -> Option<&'static str> {
+fn engine(error: &Error, stage: Stage) -> Option<&'static str> {
     match error {
+        Error::Malformed(_) if stage == Stage::Connected => Some(
+            "this does not look like an SMB 2 or 3 server: check the port (--port), or it speaks only SMB 1",
+        ),
+        // A name that would leave its directory.
+        Error::Misbehaved(what) if what.starts_with("a listing has a name") => {
+            Some("the server sent a name that no client may use; on the server the file can be renamed")
+        }
         Error::Malformed(_) | Error::Misbehaved(_) => {
             Some("this is the server's fault, or that of something between; another --vers may avoid it")
         }
@@ -61,9 +81,8 @@ fn engine(error: &Error) -> Option<&'static str> {
             "what came is not what the server sent, so nothing of it was kept; do not trust this network",
         ),
         Error::Incompatible(_) => Some("leave --vers, --sign and --seal out, or ask for what the server has"),
-        Error::Closed => {
-            Some("the server hung up: is it an SMB 2 or 3 server, and does it speak the dialect of --vers?")
-        }
+        Error::Closed if stage == Stage::Negotiated => Some(CUT),
+        Error::Closed => Some(HUNG_UP),
         Error::TimedOut => Some("the server is slow or gone; --timeout waits longer"),
         Error::Budget { .. } => {
             Some("the name or the path may be too long; otherwise this is our fault: please report it")
@@ -128,6 +147,28 @@ mod tests {
         );
         assert!(of(Reason::Denied, "STATUS_ACCESS_DENIED", "TREE_CONNECT", true).contains("--username"));
         assert!(of(Reason::Denied, "STATUS_ACCESS_DENIED", "TREE_CONNECT", false).contains("--seal"));
+    }
+
+    #[test]
+    fn what_an_end_or_nonsense_means_depends_on_how_far_it_had_come() {
+        let at = |stage, error| {
+            hint(&Failure { stage, ..Failure::new("testing", Cause::Engine(error)) }).unwrap_or("")
+        };
+        assert!(at(Stage::Connected, Error::Malformed("Header.ProtocolId")).contains("SMB 1"));
+        assert!(at(Stage::Negotiated, Error::Malformed("Header.ProtocolId")).contains("--vers"));
+        assert!(at(Stage::Connected, Error::Closed).contains("is it an SMB 2 or 3 server"));
+        assert_eq!(at(Stage::Negotiated, Error::Closed), CUT);
+        for (stage, told) in [(Stage::Connected, HUNG_UP), (Stage::Negotiated, CUT)] {
+            let cause = Cause::Network(ErrorKind::ConnectionReset.into());
+            assert_eq!(hint(&Failure { stage, ..Failure::new("testing", cause) }), Some(told));
+        }
+    }
+
+    #[test]
+    fn a_bad_name_is_not_mended_by_another_dialect() {
+        let what = "a listing has a name with a separator or a NUL, or an empty one";
+        let told = hint(&Failure::new("testing", Cause::Engine(Error::Misbehaved(what)))).unwrap();
+        assert!(told.contains("no client may use") && !told.contains("--vers"));
     }
 
     #[test]

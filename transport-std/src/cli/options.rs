@@ -61,6 +61,13 @@ const PORT: u16 = 445;
 /// How long the server may make no progress.
 const TIMEOUT: Duration = Duration::from_millis(pagewire::limits::TIMEOUT_MS as u64);
 
+/// The form of smbclient.
+const PERCENT: &str = "a user name with `%` is refused: it looks like NAME%PASSWORD, which lists of processes \
+                       would show; give the name alone, and the password by PAGEWIRE_PASSWORD, --credentials \
+                       FILE (in a line password=) or --password-command, or wait to be asked";
+const KEYS: &str = "guests and anonymous users have no keys to sign or seal with: name a user, \
+                    smb://USER@host/... or --username";
+
 /// The names of libsmb2 in the query of a URL.
 const QUERY: [&str; 5] = ["vers", "sec", "seal", "sign", "timeout"];
 
@@ -70,6 +77,15 @@ impl fmt::Display for Target {
         let (host, share) = (safe::text(&self.host), safe::text(&self.share));
         let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "smb://{open}{host}{close}:{}/{share}", self.port)
+    }
+}
+
+impl Target {
+    /// The share as `//host/share`, with the port where it is another than usual.
+    pub fn share(&self) -> String {
+        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
+        let port = if self.port == PORT { String::new() } else { format!(":{}", self.port) };
+        format!("//{open}{}{close}{port}/{}", self.host, self.share)
     }
 }
 
@@ -163,15 +179,22 @@ impl Options {
         })
     }
 
-    /// Without any user it is a guest.
+    /// Without any user it is a guest. What is wrong with a name is said without repeating it.
     fn who(&self) -> Result<Who, String> {
-        if self.guest || self.sec == Some(Sec::None) {
-            if self.sign || self.seal {
-                return Err("guests and anonymous users have no keys: --sign and --seal need a user".into());
-            }
-            return Ok(if self.guest { Who::Guest } else { Who::Anonymous });
+        if self.user.as_ref().is_some_and(|user| user.contains('%')) {
+            return Err(PERCENT.into());
         }
-        let Some(user) = &self.user else { return Ok(Who::Guest) };
+        if self.guest && self.user.is_some() {
+            return Err("--guest and a user exclude each other: leave one of them out".into());
+        }
+        let named = self.user.as_ref().filter(|_| self.sec != Some(Sec::None));
+        let Some(user) = named else {
+            if self.sign || self.seal {
+                return Err(KEYS.into());
+            }
+            let anonymous = self.sec == Some(Sec::None) && !self.guest;
+            return Ok(if anonymous { Who::Anonymous } else { Who::Guest });
+        };
         if user.is_empty() {
             return Err("the user name is empty".into());
         }
@@ -281,11 +304,37 @@ mod tests {
     fn who_it_is() {
         assert_eq!(target(&Options::default(), "//h/s").unwrap().who, Who::Guest);
         assert_eq!(target(&list("sec=none"), "smb://me@h/s").unwrap().who, Who::Anonymous);
-        assert_eq!(target(&list("guest"), "smb://me@h/s").unwrap().who, Who::Guest);
+        assert_eq!(target(&list("guest"), "smb://h/s").unwrap().who, Who::Guest);
+        assert!(target(&list("guest"), "smb://me@h/s").unwrap_err().contains("--guest"));
+        for who in ["sign", "seal", "guest,seal", "sec=none,sign"] {
+            assert!(target(&list(who), "//h/s").unwrap_err().contains("name a user"), "{who}");
+        }
         let in_user = target(&list("user=D\\me"), "//h/s").unwrap().who;
         assert_eq!(in_user, Who::Named { domain: Some("D".into()), user: "me".into() });
-        assert!(target(&list("guest,seal"), "//h/s").is_err());
         assert!(target(&list("user="), "//h/s").is_err());
+    }
+
+    #[test]
+    fn a_password_in_a_name_is_refused_and_not_repeated() {
+        let (none, url) = (Options::default(), Url::parse("//h/s").unwrap());
+        let in_file = Options { user: Some("me%s3cret".into()), ..Options::default() };
+        for refused in [
+            target(&list("username=me%s3cret"), "//h/s"),
+            target(&list("username=me%s3cret,guest"), "//h/s"),
+            target(&none, "smb://me%s3cret@h/s"),
+            target(&none, "smb://D;me%25s3cret@h/s"),
+            none.target(&url, in_file),
+        ] {
+            let message = refused.unwrap_err();
+            assert!(message.contains("PAGEWIRE_PASSWORD") && !message.contains("s3cret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_share_keeps_its_port() {
+        let share = |url| target(&Options::default(), url).unwrap().share();
+        assert_eq!(share("smb://h/s/p"), "//h/s");
+        assert_eq!(share("smb://[::1]:1445/s/p"), "//[::1]:1445/s");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What systems do in different ways.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 
 /// Standard output without a buffer, so that what is written goes straight from the lent memory.
@@ -28,6 +28,20 @@ pub fn others_can_read(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub fn others_can_read(_: &Metadata) -> bool {
     false
+}
+
+/// What a file of `ours` takes over of the one that it replaces, if both have one owner. The bits that let
+/// others act as the owner or group are never among it: these were given to other contents.
+#[cfg(unix)]
+pub fn inherited(replaced: &Metadata, ours: &Metadata) -> Option<Permissions> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    (replaced.uid() == ours.uid()).then(|| Permissions::from_mode(replaced.mode() & 0o777))
+}
+
+/// What a file takes over of the one that it replaces.
+#[cfg(not(unix))]
+pub fn inherited(replaced: &Metadata, _: &Metadata) -> Option<Permissions> {
+    Some(replaced.permissions())
 }
 
 /// Has `clean_up` called when the user or the system ends this process (SIGINT, SIGTERM, SIGHUP); then the

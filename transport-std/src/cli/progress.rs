@@ -5,6 +5,7 @@ use super::destination::Destination;
 use super::quantity::human;
 use super::url::Url;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -23,7 +24,9 @@ impl Progress {
     pub fn new(url: &Url, len: u64, destination: &Destination, messages: Messages) -> Progress {
         // The file itself may be shown on this terminal.
         let free = *destination != Destination::Stdout || !std::io::stdout().is_terminal();
-        let bar = if free && !messages.quiet && std::io::stderr().is_terminal() {
+        let terminal = std::env::var_os("TERM");
+        let able = std::io::stderr().is_terminal() && !is_dumb(terminal.as_deref());
+        let bar = if free && able && !messages.quiet {
             bar(len, super::safe::text(url.file_name()))
         } else {
             ProgressBar::hidden()
@@ -37,13 +40,31 @@ impl Progress {
 
     /// All of it is there.
     pub fn done(self) {
-        self.bar.finish();
+        if !self.bar.is_hidden() {
+            // The bar leaves the cursor at its end.
+            self.bar.finish();
+            tell!();
+        }
         if let Some(name) = &self.name {
             let seconds = self.begin.elapsed().as_secs_f64();
             let rate = human((self.len as f64 / seconds.max(1e-6)) as u64);
             tell!("pagewire: read {name}: {} bytes in {seconds:.2} s, {rate}B/s", self.len);
         }
     }
+}
+
+/// What is told of a transfer that failed starts where the bar did.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if !self.bar.is_finished() {
+            self.bar.finish_and_clear();
+        }
+    }
+}
+
+/// A terminal on which nothing can be overwritten.
+fn is_dumb(name: Option<&OsStr>) -> bool {
+    name.is_some_and(|name| name == "dumb")
 }
 
 fn bar(len: u64, name: String) -> ProgressBar {
@@ -53,4 +74,15 @@ fn bar(len: u64, name: String) -> ProgressBar {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.with_message(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dumb_terminal_gets_no_bar() {
+        assert!(is_dumb(Some(OsStr::new("dumb"))));
+        assert!(!is_dumb(Some(OsStr::new("xterm"))) && !is_dumb(None));
+    }
 }

@@ -22,13 +22,14 @@ pub fn page_size(text: &str) -> Result<usize, String> {
     size.ok_or_else(|| "expected a power of two from 512 to 1M".into())
 }
 
-/// A time span: `30` and `30s` are seconds; `500ms`, `2m`, `2h30m`.
+/// A time span: `30` and `30s` are seconds; `500ms`, `1.5s`, `2h30m`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    const WRONG: &str = "expected a time such as 10s, 500ms or 2h30m";
+    const WRONG: &str = "expected a time such as 10s, 1.5s, 500ms or 2h30m";
     let mut rest = text;
     let mut ms = 0u64;
     while !rest.is_empty() {
         let (number, tail) = split(rest);
+        let (fraction, tail) = fraction(tail).ok_or(WRONG)?;
         let unit_len = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_len);
         let unit = match unit {
@@ -41,6 +42,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
             _ => return Err(WRONG.into()),
         };
         let part = number.and_then(|number| number.checked_mul(unit)).ok_or(WRONG)?;
+        let part = part.checked_add(unit * fraction / FRACTION).ok_or(WRONG)?;
         ms = ms.checked_add(part).ok_or(WRONG)?;
         rest = tail;
     }
@@ -49,6 +51,18 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         return Err("expected a time between 1ms and 1193h".into());
     }
     Ok(Duration::from_millis(ms))
+}
+
+/// What a whole is divided into.
+const FRACTION: u64 = 1_000_000_000;
+
+/// What follows the point at the start, in parts of [`FRACTION`], and what follows that. No point is none of
+/// it; `None` is a point without digits, or with too many of them.
+fn fraction(text: &str) -> Option<(u64, &str)> {
+    let Some(digits) = text.strip_prefix('.') else { return Some((0, text)) };
+    let (number, tail) = split(digits);
+    let count = (digits.len() - tail.len()) as u32;
+    Some((number? * (FRACTION / 10u64.checked_pow(count).filter(|whole| *whole <= FRACTION)?), tail))
 }
 
 /// The digits at the start and what follows them.
@@ -100,12 +114,34 @@ mod tests {
 
     #[test]
     fn durations() {
-        for (text, ms) in
-            [("10", 10_000), ("10s", 10_000), ("500ms", 500), ("2h30m", 9_000_000), ("1m1s", 61_000)]
-        {
+        for (text, ms) in [
+            ("10", 10_000),
+            ("10s", 10_000),
+            ("500ms", 500),
+            ("2h30m", 9_000_000),
+            ("1m1s", 61_000),
+            ("1.5s", 1500),
+            ("0.25", 250),
+            ("1.5m0.5s", 90_500),
+            ("0.999999999h", 3_599_999),
+        ] {
             assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
         }
-        for text in ["", "0", "s", "10x", "1m30", "-1", "1.5s", "2000h", "99999999999999999999"] {
+        for text in [
+            "",
+            "0",
+            "s",
+            "10x",
+            "1m30",
+            "-1",
+            "1.s",
+            ".5s",
+            "1.5.5s",
+            "0.0001s",
+            "1.0000000000s",
+            "2000h",
+            "99999999999999999999",
+        ] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! One connection to one share: the engine's operations, with errors that say what was tried.
 
 use super::budget::Memory;
-use super::failure::{Cause, Failure};
+use super::failure::{Cause, Failure, Stage};
 use super::options::{Target, Who};
 use super::stats::Stats;
 use super::url::Url;
@@ -13,13 +13,16 @@ use pagewire::smb::seal::Cipher;
 use pagewire::smb::sign::SigningAlgorithm;
 use pagewire::smb::{Config, Dialect, Entropy, FileId, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Entry, Error, File, List, Open, Sink, Space, Stat, Statfs, Stream,
-    plan,
+    Attributes, Client, Close, Connect, Entry, Error, File, List, Open, Refusal, Sink, Space, Stat, Statfs,
+    Stream, plan,
 };
 use pagewire_std::{MonotonicClock, Tcp};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What the engine calls it when a named user would be a guest.
+const NAMED_AS_GUEST: &str = "SMB2_SESSION_FLAG_IS_GUEST";
 
 /// A connection and what drives it.
 pub struct Session<'m> {
@@ -133,7 +136,21 @@ impl<'m> Session<'m> {
 
     fn failure(&self, tried: String, cause: Cause) -> Failure {
         let as_nobody = !matches!(self.target.who, Who::Named { .. }) || self.client.protocol().is_guest();
-        Failure { as_nobody, ..Failure::new(tried, cause) }
+        let negotiated = self.client.protocol().dialect().is_some();
+        let stage = if negotiated { Stage::Negotiated } else { Stage::Connected };
+        let cause = match (cause, &self.target.who) {
+            (
+                Cause::Engine(Error::Refused(Refusal { name: NAMED_AS_GUEST, .. })),
+                Who::Named { user, .. },
+            ) => Cause::OnlyAsGuest(user.clone()),
+            (cause, _) => cause,
+        };
+        Failure { as_nobody, stage, ..Failure::new(tried, cause) }
+    }
+
+    /// Where it leads.
+    pub fn target(&self) -> &Target {
+        self.target
     }
 
     fn run<O: Operation<Smb<'m>>>(

@@ -37,20 +37,20 @@ pub fn stat(args: &Show, report: &mut Report) -> Result<(), Failure> {
         } else {
             describe(out, url, &attributes)
         };
-        written.map_err(unwritten)
+        written.map_err(Failure::unwritten)
     })
 }
 
 pub fn df(args: &Show, report: &mut Report) -> Result<(), Failure> {
     with_output(&args.url, &args.common, report, |session, url, out| {
         let space = session.statfs(url)?;
-        let share = format!("//{}/{}", url.host, url.share);
+        let share = session.target().share();
         let written = if args.json {
             json::line(out, &SpaceJson::new(&share, &space))
         } else {
             columns(out, &safe::text(&share), &space)
         };
-        written.map_err(unwritten)
+        written.map_err(Failure::unwritten)
     })
 }
 
@@ -61,24 +61,18 @@ fn with_output(
     report: &mut Report,
     mut show: impl FnMut(&mut Session<'_>, &Url, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut out = BufWriter::new(platform::stdout().map_err(unwritten)?);
+    let mut out = BufWriter::new(platform::stdout().map_err(Failure::unwritten)?);
     let mut visitor = Visitor::new(common, IN_FLIGHT)?;
     report.stats.lent_memory = visitor.lent();
     visitor.visit(std::slice::from_ref(&url.to_owned()), report, |session, url, _| {
         let shown = show(session, url, &mut out).map_err(|failure| match failure.cause {
-            Cause::Local(error) => unwritten(error),
+            Cause::Local(error) => Failure::unwritten(error),
             _ => failure,
         });
         // What was listed before an error is of use.
-        let flushed = out.flush().map_err(unwritten);
+        let flushed = out.flush().map_err(Failure::unwritten);
         shown.and(flushed)
     })
-}
-
-fn unwritten(error: io::Error) -> Failure {
-    let broken = error.kind() == io::ErrorKind::BrokenPipe;
-    let cause = if broken { Cause::BrokenPipe } else { Cause::Local(error) };
-    Failure::new("writing to standard output", cause)
 }
 
 /// Names of kinds, the letter and the word.

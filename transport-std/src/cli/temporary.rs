@@ -31,7 +31,7 @@ fn remove_before_end() {
 }
 
 impl Temporary {
-    /// For `target`, whose mode it takes over if there is such a file.
+    /// For `target`, whose permissions it takes over if there is such a file of the same owner.
     pub fn create(target: &Path) -> io::Result<Temporary> {
         static WATCH: OnceLock<()> = OnceLock::new();
         if WATCH.set(()).is_ok() {
@@ -42,8 +42,10 @@ impl Temporary {
         *current = Some(path.clone());
         let temporary = Temporary { file, path, target: target.to_owned() };
         drop(current);
-        if let Ok(existing) = fs::metadata(target) {
-            temporary.file.set_permissions(existing.permissions())?;
+        if let Ok(existing) = fs::metadata(target)
+            && let Some(permissions) = platform::inherited(&existing, &temporary.file.metadata()?)
+        {
+            temporary.file.set_permissions(permissions)?;
         }
         Ok(temporary)
     }
@@ -146,6 +148,28 @@ mod tests {
             let temporary = Temporary::create(&directory.join("b")).unwrap();
             temporary.commit(false).unwrap();
             assert_eq!(names(directory).len(), 2);
+        });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_stay_but_never_those_of_another_owner_or_to_act_as_one() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        in_directory(|directory| {
+            let target = directory.join("a");
+            fs::write(directory.join("fresh"), "").unwrap();
+            fs::write(&target, "old").unwrap();
+            let old = fs::Permissions::from_mode(0o6751);
+            fs::set_permissions(&target, old.clone()).unwrap();
+            Temporary::create(&target).unwrap().commit(true).unwrap();
+            assert_eq!(mode(&target), 0o751);
+            // Only root can give files away.
+            if chown(&target, Some(1), None).is_ok() {
+                fs::set_permissions(&target, old).unwrap();
+                Temporary::create(&target).unwrap().commit(true).unwrap();
+                assert_eq!(mode(&target), mode(&directory.join("fresh")));
+            }
         });
     }
 

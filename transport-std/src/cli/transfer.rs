@@ -3,20 +3,21 @@
 use super::args::{Cat, Common, Get, Messages, Transfer};
 use super::budget::{self, READ_LEN};
 use super::date;
-use super::destination::Destination;
-use super::failure::{Cause, Failure};
+use super::destination::{self, Destination};
+use super::failure::{Cause, Exit, Failure};
 use super::progress::Progress;
 use super::session::Session;
 use super::stats::Report;
 use super::url::Url;
 use super::visit::Visitor;
 use pagewire::smb::FileId;
-use pagewire::{Attributes, Kind, Sink};
+use pagewire::{Attributes, Kind, Sink, Time};
 use std::fs::{File, FileTimes};
 use std::io::Write;
 
 pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
     let several = args.urls.len() > 1;
+    destination::distinct(args)?;
     transfer(&args.urls, &args.transfer, &args.common, report, |job| {
         let destination = Destination::of(job.url, args, several)?;
         job.fetch(&destination, args.preserve)
@@ -47,7 +48,7 @@ fn transfer(
 ) -> Result<(), Failure> {
     let mut visitor = Visitor::new(common, transfer.in_flight)?;
     let read_len = transfer.rsize.or(visitor.options().rsize).unwrap_or(READ_LEN);
-    let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight);
+    let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight)?;
     report.stats.page_size = Some(transfer.page);
     report.stats.lent_memory = visitor.lent() + ring.len();
     let wrong = || Failure::new("lending pages", Cause::Usage("there are no pages of this size".into()));
@@ -61,15 +62,21 @@ impl Job<'_, '_> {
     fn fetch(&mut self, destination: &Destination, preserve: bool) -> Result<(), Failure> {
         let file = self.session.open(self.url)?;
         self.report.stats.read_size = Some(self.session.read_len(self.pages));
+        let mut is_open = true;
         let outcome = match file.attributes.kind {
-            Kind::File => destination.write(|out| self.copy(&file, destination, out, preserve)),
+            Kind::File => destination.write(|out| {
+                is_open = false;
+                self.copy(&file, destination, out, preserve)
+            }),
             kind => Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(kind))),
         };
-        self.session.close(&file);
+        if is_open {
+            self.session.close(&file);
+        }
         outcome
     }
 
-    /// Writes what is lent, as it is lent: there is no buffer in between.
+    /// Writes what is lent, as it is lent: there is no buffer in between. Closes the file.
     fn copy(
         &mut self,
         file: &pagewire::File<FileId>,
@@ -84,16 +91,43 @@ impl Job<'_, '_> {
             progress.advance(bytes.len());
             Ok(())
         });
+        // Samba tells the times that a file had when it was opened for as long as it is open.
+        self.session.close(file);
         let end = end.map_err(|failure| destination.blame(failure))?;
-        if end != len {
-            let cause = Cause::Changed { then: len, now: end };
-            return Err(Failure::new(format!("reading {}", self.url), cause));
-        }
+        self.must_be_unchanged(&file.attributes, end)?;
         if preserve {
             keep_times(out, &file.attributes).map_err(|error| destination.failure(error))?;
         }
         progress.done();
         Ok(())
+    }
+
+    /// Asks once more about a file that was `opened` and ended at `end`: parts of two versions are no file.
+    fn must_be_unchanged(&mut self, opened: &Attributes, end: u64) -> Result<(), Failure> {
+        let changed = |how| Failure::new(format!("reading {}", self.url), Cause::Changed(how));
+        if end != opened.len {
+            let how = format!("it had {} bytes when it was opened, and ended after {end}", opened.len);
+            return Err(changed(how));
+        }
+        match self.session.stat(self.url) {
+            Ok(now) => change(opened, &now).map_or(Ok(()), |how| Err(changed(how.into()))),
+            Err(failure) if failure.exit() == Exit::NotFound => {
+                Err(changed("it is not there any more".into()))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// How it shows that a file was changed after `then`.
+fn change(then: &Attributes, now: &Attributes) -> Option<&'static str> {
+    let differ = |then: Option<Time>, now: Option<Time>| then.zip(now).is_some_and(|(then, now)| then != now);
+    if then.len != now.len {
+        Some("its length is another now")
+    } else if differ(then.modified, now.modified) {
+        Some("its time of modification is another now")
+    } else {
+        differ(then.changed, now.changed).then_some("its time of change is another now")
     }
 }
 
@@ -107,4 +141,24 @@ fn keep_times(file: &File, attributes: &Attributes) -> std::io::Result<()> {
         times = times.set_modified(modified);
     }
     file.set_times(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_what_both_answers_tell_in_different_ways() {
+        let at = |seconds| Some(Time { seconds, nanoseconds: 0 });
+        let then = Attributes { len: 1, modified: at(1), changed: at(1), ..Attributes::default() };
+        assert_eq!(change(&then, &Attributes { accessed: at(2), allocated: Some(8), ..then }), None);
+        assert_eq!(change(&then, &Attributes { modified: None, changed: None, ..then }), None);
+        for now in [
+            Attributes { len: 2, ..then },
+            Attributes { modified: at(2), ..then },
+            Attributes { changed: at(2), ..then },
+        ] {
+            assert!(change(&then, &now).is_some(), "{now:?}");
+        }
+    }
 }

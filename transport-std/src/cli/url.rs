@@ -40,7 +40,7 @@ impl Url {
             Some((userinfo, host)) => (Some(userinfo), host),
             None => (None, authority),
         };
-        let (domain, user) = identity(userinfo)?;
+        let (domain, user) = identity(userinfo, is_url)?;
         let (host, port) = host_and_port(host)?;
         let (share, path) = share_and_path(path, is_url)?;
         let query = query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect();
@@ -71,7 +71,7 @@ fn strip_scheme(text: &str) -> Result<Option<&str>, String> {
     }
 }
 
-fn identity(userinfo: Option<&str>) -> Result<(Option<String>, Option<String>), String> {
+fn identity(userinfo: Option<&str>, is_url: bool) -> Result<(Option<String>, Option<String>), String> {
     let Some(userinfo) = userinfo else { return Ok((None, None)) };
     if userinfo.contains(':') {
         return Err(PASSWORD.into());
@@ -83,7 +83,17 @@ fn identity(userinfo: Option<&str>) -> Result<(Option<String>, Option<String>), 
     if user.is_empty() {
         return Err("the URL has an empty user name".into());
     }
-    Ok((domain.map(str::to_owned), Some(user.to_owned())))
+    let decoded = |text| decoded(text, is_url, "the user or domain of the URL is not UTF-8");
+    Ok((domain.map(decoded).transpose()?, Some(decoded(user)?)))
+}
+
+/// Only URLs are encoded.
+fn decoded(text: &str, is_url: bool, wrong: &str) -> Result<String, String> {
+    if !is_url {
+        return Ok(text.to_owned());
+    }
+    let text = percent_decode_str(text).decode_utf8().map_err(|_| wrong)?;
+    if text.contains('\0') { Err("the URL holds a NUL".into()) } else { Ok(text.into_owned()) }
 }
 
 fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
@@ -112,14 +122,7 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
 }
 
 fn share_and_path(text: &str, is_url: bool) -> Result<(String, String), String> {
-    let decoded = if is_url {
-        percent_decode_str(text).decode_utf8().map_err(|_| "the path of the URL is not UTF-8")?
-    } else {
-        text.into()
-    };
-    if decoded.contains('\0') {
-        return Err("the path of the URL holds a NUL".into());
-    }
+    let decoded = decoded(text, is_url, "the path of the URL is not UTF-8")?;
     let mut names = decoded.split('/').filter(|name| !name.is_empty());
     let share = names.next().ok_or("the URL names no share: smb://host/SHARE/path")?.to_owned();
     let path: Vec<&str> = names.collect();
@@ -161,12 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn the_path_is_decoded_and_nothing_else_is() {
-        let url = url("SMB://u%20ser@host/my%20share/caf%C3%A9%3F/#1?sec=a%20b");
-        assert_eq!((url.user.as_deref(), url.share.as_str()), (Some("u%20ser"), "my share"));
+    fn path_user_and_domain_are_decoded_and_nothing_else_is() {
+        let url = url("SMB://D%3B;u%20ser%40x@host/my%20share/caf%C3%A9%3F/#1?sec=a%20b");
+        assert_eq!((url.domain.as_deref(), url.user.as_deref()), (Some("D;"), Some("u ser@x")));
+        assert_eq!(url.share, "my share");
         assert_eq!(url.path, "café?/#1");
         assert_eq!(url.query, [("sec".into(), Some("a%20b".into()))]);
-        assert!(Url::parse("smb://host/share/%FF").is_err());
+        for bad in ["smb://host/share/%FF", "smb://%FF@host/share", "smb://D%00;me@host/share"] {
+            assert!(Url::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(self::url("//u%20ser@host/s").user.as_deref(), Some("u%20ser"));
         assert!(Url::parse("smb://host/share/a%00b").is_err());
     }
 

@@ -25,7 +25,7 @@ impl<'c> Visitor<'c> {
         let options = common.options().map_err(usage)?;
         let (secrets, fallback) =
             Secrets::new(options.credentials.as_deref(), common.password_command.clone())?;
-        Ok(Visitor { common, options, memory: Memory::new(in_flight), secrets, fallback })
+        Ok(Visitor { common, options, memory: Memory::new(in_flight)?, secrets, fallback })
     }
 
     /// What the options say.
@@ -119,6 +119,7 @@ fn serve_all(
     urls.len()
 }
 
-fn usage(message: String) -> Failure {
+/// What is wrong with the command line.
+pub fn usage(message: String) -> Failure {
     Failure::new("reading the command line", Cause::Usage(message))
 }
