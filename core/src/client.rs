@@ -409,12 +409,29 @@ impl<'s, P: Protocol> Client<'s, P> {
     fn fragment_ends(&mut self) -> Result<(), Error> {
         match (self.frame.left, self.frame.last) {
             _ if self.frame.fragments == 0 => Ok(()),
-            (0, true) => self.poisoned(Error::Malformed("a message ends before its head does")),
+            (0, true) => self.ends_with_nothing(),
             (0, false) => {
                 self.frame.marking = Some(0);
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The last fragment is over, and the frame is not: either an empty fragment told that it had ended with the one
+    /// before, or bytes are missing.
+    fn ends_with_nothing(&mut self) -> Result<(), Error> {
+        let ended = match self.frame.place {
+            // Between two parts.
+            Place::Head { have: 0, .. } if self.filled > 0 => return self.frame_ends(),
+            // A head that goes on as long as its frame does.
+            Place::Head { start, have, .. } if have > 0 => self.judge_head(start, have),
+            _ => Ok(false),
+        };
+        match ended {
+            Ok(true) => self.part_ends(),
+            Ok(false) => self.poisoned(Error::Malformed("a message ends before its head does")),
+            Err(error) => self.poisoned(error),
         }
     }
 

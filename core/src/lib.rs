@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 //! A no_std, allocation-free read engine for file servers.
 //!
-//! A [`Client`] speaks a [`Protocol`] ([`smb::Smb`], [`nfs::Nfs3`]) over memory that the caller lends as [`Storage`], and runs one
+//! A [`Client`] speaks a [`Protocol`] ([`smb::Smb`], [`nfs::Nfs3`], [`nfs::Nfs4`]) over memory that the caller lends as [`Storage`], and runs one
 //! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Stat`], [`Statfs`], [`Close`]. It does no I/O:
 //! [`Client::step`] says what to do next. [`blocking`] is the loop for transports with `embedded_io`'s traits.
 // Peer bytes must not panic: what could is an error here, and every exception gives its reason.
@@ -20,6 +20,9 @@
 #[cfg(test)]
 extern crate std;
 
+#[cfg(any(feature = "smb", feature = "nfs3", feature = "nfs4"))]
+mod statuses;
+
 pub mod attributes;
 pub mod blocking;
 pub mod client;
@@ -29,7 +32,7 @@ pub mod error;
 mod frame;
 pub mod inflight;
 pub mod limits;
-#[cfg(feature = "nfs3")]
+#[cfg(any(feature = "nfs3", feature = "nfs4"))]
 pub mod nfs;
 pub mod operation;
 mod outgoing;

@@ -22,6 +22,10 @@ pub const IDLE_FRAMES_MAX: u32 = 1024;
 /// "I am still at it" answers to one request before the server is said to have broken its word.
 pub const INTERIM_MAX: u8 = 16;
 
+/// Replies in a row that bring no entry of a listing to be lent. A directory has `.` and `..` once each; the caller, who
+/// is shown neither, cannot end a listing that has nothing else.
+pub const IDLE_LISTINGS_MAX: u32 = 16;
+
 /// So many bytes of a frame count as progress and renew the deadline. A line of 33 bytes a second still
 /// passes with the default time-out.
 pub const PROGRESS_LEN: u32 = 1024;

@@ -65,6 +65,16 @@ impl<'s> Outbox<'_, 's> {
         Cost { tx: self.outgoing.tx.len(), slots: self.outgoing.inflight.len(), ..self.room() }
     }
 
+    /// `Budget` if what is lent is too little for `cost` even if nothing else uses it.
+    pub fn can_ever_hold(&self, cost: &Cost) -> Result<(), Error> {
+        // In terms of what the caller lends: a part of `rx` is never for heads.
+        let scratch = Cost { reply: crate::limits::SCRATCH_LEN, ..Cost::default() };
+        match cost.and(scratch).exceeds(&self.lent().and(scratch)) {
+            Some((what, need, have)) => Err(Error::Budget { what, need, have }),
+            None => Ok(()),
+        }
+    }
+
     /// How many requests of the asking operation are in flight.
     pub fn in_flight(&self) -> usize {
         self.outgoing.inflight.of(self.ticket).count()

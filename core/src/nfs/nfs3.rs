@@ -106,9 +106,7 @@ impl<'s> Nfs3<'s> {
     ) -> Result<Progress, Error> {
         let reply = super::rpc::REPLY_HEAD_MAX.saturating_add(message.reply_max);
         let cost = Cost { tx: 0, slots: 1, reply, allowance: 0 };
-        if let Some((what, need, have)) = cost.exceeds(&out.lent()) {
-            return Err(Error::Budget { what, need, have });
-        }
+        out.can_ever_hold(&cost)?;
         if !cost.fits(&out.room()) {
             return Ok(Progress::Wait);
         }
@@ -257,7 +255,7 @@ impl Protocol for Nfs3<'_> {
         let body = reply.message.get(results..).unwrap_or(&[]);
         match reply.slot.kind {
             kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT => {
-                self.connect_goes_on(reply.slot.kind, body, stage)?;
+                self.connect_goes_on(reply.slot.kind, body, stage).inspect_err(|_| stage.end())?;
                 Ok(Answer::Nothing)
             }
             _ => self.call_goes_on(&reply, results, body, stage),

@@ -2,6 +2,7 @@
 
 use super::xdr::pad;
 use crate::error::{Error, Reason, Refusal};
+use crate::protocol::{Head, Left};
 use crate::wire::{Mark, Reader, Writer};
 
 /// The version of the RPC protocol.
@@ -160,6 +161,16 @@ impl Call<'_> {
 
 /// The most bytes of a reply in front of the procedure's results: those before the verifier, it, and `accept_stat`.
 pub const REPLY_HEAD_MAX: usize = 24 + AUTH_BODY_MAX as usize;
+
+/// A reply that is kept whole, however many fragments it comes in.
+pub(super) fn whole(head: &[u8], left: Left, slot: usize) -> Result<Head, Error> {
+    match (left.len, left.last) {
+        (0, true) => Ok(Head::Message { slot: Some(slot), pad: 0 }),
+        // The next fragment's length is not known yet: a byte of it will tell.
+        (0, false) => Ok(Head::Need(head.len().saturating_add(1))),
+        (len, _) => Ok(Head::Need(head.len().saturating_add(len as usize))),
+    }
+}
 
 /// How many bytes a [`Reply`] takes as far as `bytes`, what has arrived of it, can tell: decode when there are so
 /// many. No more than [`REPLY_HEAD_MAX`] plus 8, and every answer is at least as large as that to fewer bytes.

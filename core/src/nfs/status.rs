@@ -1,42 +1,14 @@
 //! RFC 1813 2.6: the `nfsstat3` values.
 
 use super::v3::Procedure;
-use crate::error::{Error, Reason, Refusal};
+use crate::error::{Error, Refusal};
 use crate::wire::Reader;
 
 /// How a procedure of NFSv3 went. Open: a peer may use numbers without a constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Status(pub u32);
 
-/// One line a status: its constant, value, name and what it means to a caller.
-macro_rules! statuses {
-    ($($constant:ident $value:literal $name:literal $reason:ident,)+) => {
-        impl Status {
-            $(#[doc = concat!("`", $name, "`.")] pub const $constant: Status = Status($value);)+
-
-            /// The standard's name, or "" where we know none.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Status::$constant => $name,)+
-                    Status(_) => "",
-                }
-            }
-
-            /// What it means to a caller who asked for something.
-            pub const fn reason(self) -> Reason {
-                match self {
-                    $(Status::$constant => Reason::$reason,)+
-                    Status(_) => Reason::Other,
-                }
-            }
-        }
-
-        #[cfg(test)]
-        const ALL: &[Status] = &[$(Status::$constant),+];
-    };
-}
-
-statuses! {
+crate::statuses::statuses! {
     OK 0 "NFS3_OK" Other,
     // The path.
     NOENT 2 "NFS3ERR_NOENT" NotFound,
@@ -102,6 +74,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
 
     #[test]
     fn every_status_has_its_own_number_and_name() {

@@ -4,6 +4,7 @@ use super::{Entries, Job, Operation};
 use crate::attributes::{Entry, Name};
 use crate::error::Error;
 use crate::inflight::{Landed, Slot, Ticket};
+use crate::limits;
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, EntryAt, Progress, Protocol};
 use crate::segment::Extent;
@@ -21,6 +22,8 @@ pub struct List<'p, P: Protocol> {
     /// Where in `rx` the entries lie that were not lent yet, and the next one among them.
     entries: Option<(usize, usize, usize)>,
     current: Option<EntryAt>,
+    /// Replies since the last entry that was lent.
+    idle: u32,
 }
 
 impl<'p, P: Protocol> List<'p, P> {
@@ -33,6 +36,7 @@ impl<'p, P: Protocol> List<'p, P> {
             refused: None,
             entries: None,
             current: None,
+            idle: 0,
         }
     }
 }
@@ -63,6 +67,10 @@ impl<P: Protocol> Job<P> for List<'_, P> {
     ) -> Result<Option<Extent>, Error> {
         match answer {
             Answer::Entries { start, len } if len > 0 => {
+                self.idle += 1;
+                if self.idle > limits::IDLE_LISTINGS_MAX {
+                    return Err(Error::Misbehaved("reply after reply of a listing and no entry"));
+                }
                 self.entries = Some((landed.start.saturating_add(start), len, 0));
             }
             Answer::Entries { .. } | Answer::Nothing => {}
@@ -100,6 +108,7 @@ impl<P: Protocol> Job<P> for List<'_, P> {
                     "a listing has a name with a separator or a NUL, or an empty one",
                 ));
             }
+            self.idle = 0;
             self.current = Some(EntryAt { name_start: start.saturating_add(entry.name_start), ..entry });
             return Ok(true);
         }

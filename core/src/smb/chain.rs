@@ -53,9 +53,7 @@ impl Session {
         reply: Reply,
     ) -> Result<Progress, Error> {
         let cost = members.iter().map(Member::cost).fold(Cost::default(), Cost::and);
-        if let Some((what, need, have)) = cost.exceeds(&out.lent()) {
-            return Err(Error::Budget { what, need, have });
-        }
+        out.can_ever_hold(&cost)?;
         if !cost.fits(&Cost { allowance: self.credits, ..out.room() }) {
             return Ok(Progress::Wait);
         }

@@ -1,41 +1,13 @@
 //! MS-ERREF 2.3: the NTSTATUS values that a reader meets.
 
 use super::header::Command;
-use crate::error::{Reason, Refusal};
+use crate::error::Refusal;
 
 /// How a request went. Open: a peer may use numbers without a constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Status(pub u32);
 
-/// One line a status: its constant, value, name and what it means to a caller.
-macro_rules! statuses {
-    ($($constant:ident $value:literal $name:literal $reason:ident,)+) => {
-        impl Status {
-            $(#[doc = concat!("`", $name, "`.")] pub const $constant: Status = Status($value);)+
-
-            /// The standard's name, or "" where we know none.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Status::$constant => $name,)+
-                    Status(_) => "",
-                }
-            }
-
-            /// What it means to a caller who asked for something.
-            pub const fn reason(self) -> Reason {
-                match self {
-                    $(Status::$constant => Reason::$reason,)+
-                    Status(_) => Reason::Other,
-                }
-            }
-        }
-
-        #[cfg(test)]
-        const ALL: &[Status] = &[$(Status::$constant),+];
-    };
-}
-
-statuses! {
+crate::statuses::statuses! {
     SUCCESS 0x0000_0000 "STATUS_SUCCESS" Other,
     PENDING 0x0000_0103 "STATUS_PENDING" Other,
     NOTIFY_CLEANUP 0x0000_010B "STATUS_NOTIFY_CLEANUP" Other,
@@ -157,6 +129,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
 
     #[test]
     fn every_status_has_its_own_number_and_name() {

@@ -8,7 +8,7 @@ pub mod usage;
 
 use pagewire::blocking::{self, Failure, FileReader};
 use pagewire::nfs::rpc::{AuthSys, Credential};
-use pagewire::nfs::{self, Nfs3};
+use pagewire::nfs::{self, Nfs3, Nfs4, nfs4};
 use pagewire::operation::Operation;
 use pagewire::protocol::Protocol;
 use pagewire::smb::{Config, Dialects, Entropy, Identity, Policy, Smb};
@@ -123,8 +123,6 @@ pub struct Session<'s, P: Protocol> {
 
 /// A connection to an SMB server.
 pub type SmbSession<'s> = Session<'s, Smb<'s>>;
-/// A connection to an NFSv3 server.
-pub type Nfs3Session<'s> = Session<'s, Nfs3<'s>>;
 
 /// Why something did not work.
 pub type Error = Failure<std::io::Error>;
@@ -154,6 +152,10 @@ pub fn with_session<R>(options: &Options, body: impl FnOnce(&mut SmbSession<'_>)
     Ok(body(&mut session))
 }
 
+/// An ordinary user.
+const AUTH_SYS: AuthSys<'static> =
+    AuthSys { stamp: 0, machine_name: "interop", uid: 1000, gid: 1000, gids: &[] };
+
 /// Where an NFS server is: `HOST:NFSPORT:MOUNTPORT`, as `testing/servers/run` says it.
 pub fn nfs_address(address: &str) -> (&str, u16, u16) {
     let mut parts = address.rsplitn(3, ':');
@@ -166,14 +168,12 @@ pub fn nfs_address(address: &str) -> (&str, u16, u16) {
 pub fn with_nfs3<R>(
     address: &str,
     path: &str,
-    body: impl FnOnce(&mut Nfs3Session<'_>) -> R,
+    body: impl FnOnce(&mut Session<'_, Nfs3<'_>>) -> R,
 ) -> Result<R, Error> {
     let (host, nfs_port, mount_port) = nfs_address(address);
     let xid = u32::from_le_bytes(random().expect("the system has random bytes"));
-    let credential =
-        Credential::Sys(AuthSys { stamp: 0, machine_name: "interop", uid: 1000, gid: 1000, gids: &[] });
     let config = nfs::Config {
-        credential,
+        credential: Credential::Sys(AUTH_SYS),
         nfs_port: Some(nfs_port),
         mount_port: Some(mount_port),
         ..nfs::Config::new(path, xid)
@@ -182,6 +182,27 @@ pub fn with_nfs3<R>(
     let io =
         Tcp::connect(host, Nfs3::first_port(&config), Duration::from_secs(10)).map_err(Failure::Transport)?;
     let client = Client::new(storage.lend(), Nfs3::new(config)).map_err(Failure::Engine)?;
+    let mut session = Session { client, io, clock: MonotonicClock::new() };
+    session.run(&mut Connect::new())?;
+    Ok(body(&mut session))
+}
+
+/// Connects at a minor version, or at the highest that both have, and shows the session to `body`.
+pub fn with_nfs4<R>(
+    address: &str,
+    minor: Option<u32>,
+    body: impl FnOnce(&mut Session<'_, Nfs4<'_>>) -> R,
+) -> Result<R, Error> {
+    let (host, port, _) = nfs_address(address);
+    // An owner of its own each time: a new verifier under a known name would end the sessions of the one before.
+    let owner: [u8; 16] = random().expect("the system has random bytes");
+    let xid = random().expect("the system has random bytes");
+    let mut config = nfs4::Config::new(&owner, [0; 8], u32::from_le_bytes(xid));
+    config.credential = Credential::Sys(AUTH_SYS);
+    config.minor = minor;
+    let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
+    let io = Tcp::connect(host, port, Duration::from_secs(10)).map_err(Failure::Transport)?;
+    let client = Client::new(storage.lend(), Nfs4::new(config)).map_err(Failure::Engine)?;
     let mut session = Session { client, io, clock: MonotonicClock::new() };
     session.run(&mut Connect::new())?;
     Ok(body(&mut session))

@@ -2,7 +2,9 @@
 
 use super::{Message, Nfs3};
 use crate::attributes::{Attributes, Kind};
+use crate::compound::Cost;
 use crate::error::{Error, Reason, Refusal};
+use crate::nfs::path::{component, components};
 use crate::nfs::rpc;
 use crate::nfs::status::Status;
 use crate::nfs::v3::fattr3::{Fattr3, FileType};
@@ -23,6 +25,10 @@ pub struct Stage {
     opens: bool,
     cookie: u64,
     cookieverf: [u8; 8],
+    /// How many replies the listing has brought, and where it stood after a power of two of them: what comes there
+    /// again goes round (R. P. Brent, 1980).
+    listings: u32,
+    landmark: u64,
     /// What the server said about the whole path, before shorter ones were tried.
     pub(super) refusal: Option<Refusal>,
 }
@@ -38,12 +44,16 @@ pub(super) enum Phase {
     /// Nothing is sent yet.
     #[default]
     Start,
+    /// The port mapper was asked for MOUNT, and is still to be asked for NFS.
+    NfsPort,
     /// The port mapper was asked.
     Ports,
     /// MNT was asked.
     Mounting,
     /// On the way from the root to the path.
     Walking,
+    /// What was found on the way came without attributes: it may be a symbolic link.
+    Looking,
     /// READLINK was asked about a symbolic link on the way.
     Link,
     /// The last call is sent.
@@ -60,12 +70,20 @@ impl Stage {
     }
 }
 
+/// The longest read: with its head it is no longer than a frame, and a whole number of the smallest requests.
+const READ_LEN_MAX: u32 = {
+    let heads = (rpc::REPLY_HEAD_MAX + read::REPLY_HEAD_MAX) as u32;
+    let len = crate::limits::FRAME_LEN_MAX - heads;
+    len - len % crate::limits::REQUEST_LEN_MIN
+};
+
 /// A listing of so many bytes asks for more than any server sends at a time.
 const LISTING_LEN_MAX: usize = 1 << 20;
 
 impl Nfs3<'_> {
     pub(super) fn root(&self) -> Result<Fh, Error> {
-        let root = self.root.filter(|_| self.port == self.nfs_port);
+        // The limits come last in connecting, and are not zero then.
+        let root = self.root.filter(|_| self.port == self.nfs_port && self.read_len_max > 0);
         root.map(|(handle, _)| handle)
             .ok_or(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"))
     }
@@ -111,9 +129,13 @@ impl Nfs3<'_> {
         let Some(found) = stage.found else { return Ok(Progress::Complete) };
         match stage.phase {
             Phase::Walking if found.attributes.is_some_and(|known| known.file_type == FileType::Symlink) => {
-                (stage.phase, self.link_end) = (Phase::Link, stage.at);
-                self.send_readlink(found.handle, out)
+                let progress = self.send_readlink(found.handle, out)?;
+                if progress == Progress::Sent {
+                    (stage.phase, self.link_end) = (Phase::Link, stage.at);
+                }
+                Ok(progress)
             }
+            Phase::Looking => self.send_getattr(stage, out),
             Phase::Walking => match component(path, stage.at) {
                 Some((name, end)) => {
                     check_name(name)?;
@@ -178,11 +200,8 @@ impl Nfs3<'_> {
         let dir = found(stage)?.handle;
         let heads = rpc::REPLY_HEAD_MAX.saturating_add(readdirplus::REPLY_HEAD_MAX);
         let room = out.lent().reply.saturating_sub(heads).min(LISTING_LEN_MAX);
-        let least = readdirplus::MAXCOUNT_MIN as usize;
-        if room < least {
-            let (need, have) = (heads.saturating_add(least), out.lent().reply);
-            return Err(Error::Budget { what: "rx", need, have });
-        }
+        let least = heads.saturating_add(readdirplus::MAXCOUNT_MIN as usize);
+        out.can_ever_hold(&Cost { reply: least, ..Cost::default() })?;
         let (cookie, cookieverf) = (stage.cookie, stage.cookieverf);
         let maxcount = room as u32;
         let message = Message::nfs(Procedure::READDIRPLUS, readdirplus::REPLY_HEAD_MAX.saturating_add(room));
@@ -219,18 +238,27 @@ impl Nfs3<'_> {
     ) -> Result<Answer<Fh>, Error> {
         match Procedure(reply.slot.kind.into()) {
             Procedure::FSINFO => {
-                self.read_len_max = fsinfo::Response::decode(body)?.rtmax;
+                self.read_len_max = fsinfo::Response::decode(body)?.rtmax.min(READ_LEN_MAX);
                 Ok(Answer::Nothing)
             }
             Procedure::LOOKUP => {
                 let response = lookup::Response::decode(body)?;
                 stage.found = Some(Found { handle: response.object, attributes: response.obj_attributes });
+                if response.obj_attributes.is_none() {
+                    stage.phase = Phase::Looking;
+                }
                 Ok(Answer::Nothing)
             }
             Procedure::READLINK => {
                 // Decoded so that the target is there for who follows it.
                 readlink::Response::decode(body)?;
                 Err(Error::Refused(SYMLINK))
+            }
+            Procedure::GETATTR if stage.phase == Phase::Looking => {
+                let known = getattr::Response::decode(body)?.obj_attributes;
+                stage.found = Some(Found { attributes: Some(known), ..found(stage)? });
+                stage.phase = Phase::Walking;
+                Ok(Answer::Nothing)
             }
             Procedure::GETATTR => attributes(getattr::Response::decode(body)?.obj_attributes, stage),
             Procedure::FSSTAT => Ok(Answer::Space(fsstat::Response::decode(body)?.space())),
@@ -240,6 +268,13 @@ impl Nfs3<'_> {
             }
             Procedure::READDIRPLUS => {
                 let listing = readdirplus::decode(body, stage.cookie)?;
+                if listing.cookie == stage.landmark && !listing.eof {
+                    return Err(Error::Misbehaved("entry3.cookie"));
+                }
+                stage.listings = stage.listings.saturating_add(1);
+                if stage.listings.is_power_of_two() {
+                    stage.landmark = listing.cookie;
+                }
                 (stage.cookie, stage.cookieverf) = (listing.cookie, listing.cookieverf);
                 stage.phase = if listing.eof { Phase::Ended } else { Phase::More };
                 let start = results.saturating_add(listing.entries_offset);
@@ -270,15 +305,6 @@ fn attributes(known: Fattr3, stage: &Stage) -> Result<Answer<Fh>, Error> {
     }
 }
 
-/// The component of `path` that begins behind byte `at`, and where it ends.
-fn component(path: &str, at: usize) -> Option<(&str, usize)> {
-    let rest = path.get(at..)?;
-    let name = rest.trim_start_matches('/');
-    let start = path.len().checked_sub(name.len())?;
-    let name = name.split('/').next().filter(|name| !name.is_empty())?;
-    Some((name, start.saturating_add(name.len())))
-}
-
 /// `.` and `..` would be resolved by the server, and names have no NUL.
 fn check_name(name: &str) -> Result<(), Error> {
     let plain = name != "." && name != ".." && !name.contains('\0');
@@ -288,11 +314,9 @@ fn check_name(name: &str) -> Result<(), Error> {
 /// How many bytes of `path` lead to `mounted`. `Invalid` if it does not lie there.
 fn below(path: &str, mounted: &str) -> Result<usize, Error> {
     let mut at = 0;
-    let mut walked = 0;
-    // Each turn takes a component of what was mounted.
-    while let Some((name, end)) = component(mounted, walked) {
+    for (name, _) in components(mounted, 0) {
         match component(path, at) {
-            Some((same, next)) if same == name => (at, walked) = (next, end),
+            Some((same, next)) if same == name => at = next,
             _ => return Err(Error::Invalid("the path does not lie below what was mounted")),
         }
     }
@@ -302,23 +326,6 @@ fn below(path: &str, mounted: &str) -> Result<usize, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn components_are_found_whatever_the_slashes() {
-        let all = |path: &'static str| {
-            let mut at = 0;
-            let mut names = std::vec::Vec::new();
-            while let Some((name, end)) = component(path, at) {
-                names.push(name);
-                at = end;
-            }
-            names
-        };
-        assert_eq!(all("/export//a/b.txt/"), ["export", "a", "b.txt"]);
-        assert_eq!(all("a"), ["a"]);
-        assert_eq!(all("///"), [""; 0]);
-        assert_eq!(all(""), [""; 0]);
-    }
 
     #[test]
     fn a_path_lies_below_what_was_mounted_by_whole_components() {

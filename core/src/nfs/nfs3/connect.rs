@@ -11,17 +11,24 @@ use crate::protocol::Progress;
 
 impl Nfs3<'_> {
     pub(super) fn connect(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        if out.in_flight() > 0 && stage.phase != Phase::Start {
+        if out.in_flight() > 0 && !matches!(stage.phase, Phase::Start | Phase::NfsPort) {
             return Ok(Progress::Wait);
         }
         match stage.phase {
             Phase::Start if self.config.mount_port.is_none() => {
-                stage.phase = Phase::Ports;
-                self.send_getport(mount::PROGRAM, mount::VERSION, kind::GETPORT_MOUNT, out)?;
-                if self.config.nfs_port.is_none() {
-                    self.send_getport(v3::PROGRAM, v3::VERSION, kind::GETPORT_NFS, out)?;
+                let progress = self.send_getport(mount::PROGRAM, mount::VERSION, kind::GETPORT_MOUNT, out)?;
+                if progress == Progress::Sent {
+                    stage.phase = if self.config.nfs_port.is_none() { Phase::NfsPort } else { Phase::Ports };
                 }
-                Ok(Progress::Sent)
+                Ok(progress)
+            }
+            // At once with the other, if both fit.
+            Phase::NfsPort => {
+                let progress = self.send_getport(v3::PROGRAM, v3::VERSION, kind::GETPORT_NFS, out)?;
+                if progress == Progress::Sent {
+                    stage.phase = Phase::Ports;
+                }
+                Ok(progress)
             }
             Phase::Start | Phase::Ports if self.port != self.mount_port => self.go_to(self.mount_port),
             Phase::Start | Phase::Ports => {
@@ -31,8 +38,11 @@ impl Nfs3<'_> {
             Phase::Mounting if self.root.is_none() => self.send_mnt(stage.at, out),
             Phase::Mounting if self.port != self.nfs_port => self.go_to(self.nfs_port),
             Phase::Mounting => {
-                stage.phase = Phase::Asked;
-                self.send_fsinfo(out)
+                let progress = self.send_fsinfo(out)?;
+                if progress == Progress::Sent {
+                    stage.phase = Phase::Asked;
+                }
+                Ok(progress)
             }
             _ => Ok(Progress::Complete),
         }
@@ -63,7 +73,7 @@ impl Nfs3<'_> {
     }
 
     fn send_fsinfo(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let fsroot = self.root()?;
+        let (fsroot, _) = self.root.ok_or(Error::Invalid("nothing is mounted"))?;
         self.call(out, Message::nfs(Procedure::FSINFO, fsinfo::REPLY_HEAD_MAX), &|w| {
             fsinfo::Request { fsroot }.encode(w);
             Ok(())

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::inflight::Inflight;
-use crate::nfs::rpc::{Outcome, Reply, reply_head_len};
+use crate::nfs::rpc::{Outcome, Reply, reply_head_len, whole};
 use crate::nfs::v3::{Procedure, read};
 use crate::protocol::{Head, Left};
 
@@ -26,19 +26,12 @@ pub(super) fn head(head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<H
     if body.len() < need {
         return Ok(Head::Need(reply.len.saturating_add(need)));
     }
-    let Ok(data) = read::Head::decode(body) else { return whole(head, left, slot) };
+    let data = match read::Head::decode(body) {
+        Err(Error::Refused(_)) => return whole(head, left, slot),
+        data => data?,
+    };
     if data.len() > asked.extent.len {
         return Err(Error::Misbehaved("READ brought more than was asked"));
     }
     Ok(Head::Data { slot, at: 0, gap: 0, len: data.len(), pad: data.pad() })
-}
-
-/// A message that is kept whole, however many fragments it comes in.
-fn whole(head: &[u8], left: Left, slot: usize) -> Result<Head, Error> {
-    match (left.len, left.last) {
-        (0, true) => Ok(Head::Message { slot: Some(slot), pad: 0 }),
-        // The next fragment's length is not known yet: a byte of it will tell.
-        (0, false) => Ok(Head::Need(head.len().saturating_add(1))),
-        (len, _) => Ok(Head::Need(head.len().saturating_add(len as usize))),
-    }
 }

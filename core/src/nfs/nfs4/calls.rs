@@ -1,0 +1,233 @@
+//! What an operation becomes on the wire: one COMPOUND that walks from the server's root and asks at the end of the path
+//! what is wanted; several only where a path is too long for one.
+
+use super::path::fitting;
+use super::sent::{Sent, What};
+use super::{Nfs4, OPS_ASKED, OPS_MIN, OPS_UNTOLD, WALK_LEN_MAX};
+use crate::error::Error;
+use crate::nfs::path::{component, components};
+use crate::nfs::rpc;
+use crate::nfs::v4::bitmap::Bitmap;
+use crate::nfs::v4::compound::RESULT_HEAD_MAX;
+use crate::nfs::v4::{Fh, Op, Ops, Stateid, fattr4, getattr, getfh, lookup, read, readdir, readlink};
+use crate::outgoing::Outbox;
+use crate::protocol::{Ask, Progress};
+use crate::segment::Extent;
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stage {
+    pub(super) phase: Phase,
+    /// Where the path was walked to; `None` is the server's root. Of a READ, what is read.
+    pub(super) found: Option<Fh>,
+    /// How many bytes of the path lead there.
+    pub(super) at: usize,
+    /// How many bytes of the path the COMPOUND in flight walks to.
+    pub(super) until: usize,
+    /// How many names behind `at` the symbolic link is.
+    pub(super) link: u8,
+    pub(super) cookie: u64,
+    pub(super) cookieverf: [u8; 8],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing is sent yet.
+    #[default]
+    Start,
+    /// Connecting: the minor version, the client and the session.
+    Greeting,
+    /// A part of the path is walked, and more is to be.
+    Walking,
+    /// There is a symbolic link on the way: its target is to be asked.
+    Link,
+    /// The last COMPOUND is sent.
+    Asked,
+    /// A directory has more entries.
+    More,
+    /// Nothing more is to be sent.
+    Ended,
+}
+
+impl Stage {
+    pub(super) fn end(&mut self) {
+        self.phase = Phase::Ended;
+    }
+}
+
+/// A listing of so many bytes asks for more than any server sends at a time.
+const LISTING_LEN_MAX: usize = 1 << 20;
+
+/// A listing of fewer bytes may have no room for an entry with a long name: Linux and Ganesha refuse it then.
+const LISTING_LEN_MIN: usize = 2048;
+
+/// What Open asks: the server's root, where Connect asked the same, may be on another file system.
+pub(super) const OPEN: Bitmap = fattr4::STAT.with(fattr4::MAXREAD);
+
+/// What a listing asks about the directory itself: whether it is one.
+const KIND: Bitmap = Bitmap::of(&[fattr4::TYPE]);
+
+/// What Statfs asks: a symbolic link is on another file system than what it leads to.
+const STATFS: Bitmap = fattr4::STATFS.with(fattr4::TYPE);
+
+impl Nfs4<'_> {
+    pub(super) fn encode_ask(
+        &mut self,
+        ask: Ask<'_, Fh>,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        if self.read_len_max == 0 {
+            return Err(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"));
+        }
+        match ask {
+            Ask::Read { handle, extent } => {
+                stage.found = Some(handle);
+                self.send_read(handle, extent, out)
+            }
+            // Nothing was opened.
+            Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
+            Ask::Open { path } => self.walk(path, What::Open, stage, out),
+            Ask::Stat { path } => self.walk(path, What::Stat, stage, out),
+            Ask::Statfs { path } => self.walk(path, What::Statfs, stage, out),
+            Ask::List { path } => self.walk(path, What::List, stage, out),
+        }
+    }
+
+    fn walk(
+        &mut self,
+        path: &str,
+        what: What,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        if out.in_flight() > 0 {
+            return Ok(Progress::Wait);
+        }
+        let progress = match stage.phase {
+            Phase::Start | Phase::Walking => self.send_walk(path, what, stage, out)?,
+            Phase::Link => self.send_readlink(path, stage, out)?,
+            Phase::More => self.send_more(stage, out)?,
+            Phase::Greeting | Phase::Asked | Phase::Ended => return Ok(Progress::Complete),
+        };
+        if progress == Progress::Sent {
+            stage.phase = Phase::Asked;
+        }
+        Ok(progress)
+    }
+
+    /// As many names as fit; if these are all that are left, what is wanted at the end too.
+    fn send_walk(
+        &mut self,
+        path: &str,
+        what: What,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let ops_max = self.session.as_ref().map_or(OPS_UNTOLD, |session| session.ops_max.min(OPS_ASKED));
+        let room = out.lent().tx.saturating_sub(WALK_LEN_MAX);
+        let (names, until) = fitting(path, stage.at, ops_max.saturating_sub(OPS_MIN - 1), room);
+        let what = if component(path, until).is_some() { What::Walk } else { what };
+        let at = stage.at;
+        let listing = Listing::first(self.listing_max(), out);
+        let sent = Sent::new(what, stage.found.is_none(), names);
+        let progress = self.send(sent, stage.found, Extent::default(), out, &|ops| {
+            lookups(path, at, names, ops)?;
+            getfh::Args.encode(ops);
+            match what {
+                What::Open => getattr::Args { attr_request: OPEN }.encode(ops),
+                What::Stat => getattr::Args { attr_request: fattr4::STAT }.encode(ops),
+                What::Statfs => getattr::Args { attr_request: STATFS }.encode(ops),
+                What::List => {
+                    getattr::Args { attr_request: KIND }.encode(ops);
+                    listing.encode(ops)?;
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        stage.until = until;
+        Ok(progress)
+    }
+
+    /// The target may be as long as a path: what of it does not fit into `rx` is an error there.
+    fn send_readlink(
+        &mut self,
+        path: &str,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let (at, names) = (stage.at, stage.link);
+        self.link_end = components(path, at).take(names.into()).last().map_or(at, |(_, end)| end);
+        let sent = Sent::new(What::Link, stage.found.is_none(), names);
+        self.send(sent, stage.found, Extent::default(), out, &|ops| {
+            lookups(path, at, names, ops)?;
+            ops.op(Op::READLINK, readlink::REPLY_HEAD_MAX);
+            Ok(())
+        })
+    }
+
+    fn send_more(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let first = Listing::first(self.listing_max(), out);
+        let listing = Listing { cookie: stage.cookie, cookieverf: stage.cookieverf, ..first };
+        let sent = Sent::new(What::More, false, 0);
+        self.send(sent, stage.found, Extent::default(), out, &|ops| listing.encode(ops))
+    }
+
+    fn send_read(&mut self, file: Fh, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let (what, stateid) = match self.anonymous {
+            false => (What::Read, Stateid::BYPASS),
+            true => (What::ReadAnonymous, Stateid::ANONYMOUS),
+        };
+        let args = read::Args { stateid, offset: extent.offset, count: extent.len };
+        self.send(Sent::new(what, false, 0), Some(file), extent, out, &|ops| {
+            args.encode(ops);
+            Ok(())
+        })
+    }
+
+    /// The longest reply that may bring entries.
+    fn listing_max(&self) -> usize {
+        self.session.as_ref().map_or(usize::MAX, |session| session.response_max as usize)
+    }
+}
+
+/// A READDIR that is as long as the reply may be.
+#[derive(Clone, Copy)]
+struct Listing {
+    cookie: u64,
+    cookieverf: [u8; 8],
+    lent: usize,
+    response_max: usize,
+}
+
+impl Listing {
+    fn first(response_max: usize, out: &Outbox<'_, '_>) -> Listing {
+        Listing { cookie: 0, cookieverf: [0; 8], lent: out.lent().reply, response_max }
+    }
+
+    /// Appends it, behind what the reply has besides.
+    fn encode(self, ops: &mut Ops<'_, '_>) -> Result<(), Error> {
+        let heads = rpc::REPLY_HEAD_MAX.saturating_add(ops.reply_max()).saturating_add(RESULT_HEAD_MAX);
+        let room = self.lent.min(self.response_max).saturating_sub(heads).min(LISTING_LEN_MAX);
+        if room < LISTING_LEN_MIN {
+            return Err(match self.response_max < self.lent {
+                true => Error::Incompatible("the session has no room for a listing"),
+                false => {
+                    Error::Budget { what: "rx", need: heads.saturating_add(LISTING_LEN_MIN), have: self.lent }
+                }
+            });
+        }
+        // At most `LISTING_LEN_MAX`.
+        let first = readdir::Args::first(room as u32, fattr4::LIST);
+        readdir::Args { cookie: self.cookie, cookieverf: self.cookieverf, ..first }.encode(ops);
+        Ok(())
+    }
+}
+
+/// A LOOKUP for each of so many names behind byte `at`. `Invalid` if one is `.` or `..` or has a NUL.
+fn lookups(path: &str, at: usize, names: u8, ops: &mut Ops<'_, '_>) -> Result<(), Error> {
+    components(path, at)
+        .take(names.into())
+        .try_for_each(|(name, _)| lookup::Args { objname: name.as_bytes() }.encode(ops))
+}

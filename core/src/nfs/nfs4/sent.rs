@@ -1,0 +1,132 @@
+//! What a COMPOUND was, as a slot remembers it: enough to know which results its reply has.
+
+use crate::nfs::v4::Op;
+
+/// What a COMPOUND is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum What {
+    ExchangeId = 1,
+    CreateSession,
+    /// PUTROOTFH, GETATTR, and in a session RECLAIM_COMPLETE: the end of Connect.
+    Limits,
+    /// A part of a path that is too long for one COMPOUND.
+    Walk,
+    Open,
+    Stat,
+    Statfs,
+    /// The first entries of a directory.
+    List,
+    /// Further entries of a directory.
+    More,
+    /// The target of a symbolic link.
+    Link,
+    /// READ with the bypass stateid.
+    Read,
+    /// READ with the anonymous stateid.
+    ReadAnonymous,
+}
+
+impl What {
+    const ALL: [What; 12] = [
+        What::ExchangeId,
+        What::CreateSession,
+        What::Limits,
+        What::Walk,
+        What::Open,
+        What::Stat,
+        What::Statfs,
+        What::List,
+        What::More,
+        What::Link,
+        What::Read,
+        What::ReadAnonymous,
+    ];
+
+    /// Whether it is sent in a session, where there are sessions.
+    pub const fn in_session(self) -> bool {
+        !matches!(self, What::ExchangeId | What::CreateSession)
+    }
+
+    /// Whether file data comes with the reply.
+    pub const fn reads(self) -> bool {
+        matches!(self, What::Read | What::ReadAnonymous)
+    }
+
+    /// How many operations follow SEQUENCE, PUTFH and LOOKUP; in a `session`, if that matters.
+    const fn tail(self, session: bool) -> u32 {
+        match self {
+            What::Limits => 1 + session as u32,
+            What::Open | What::Stat | What::Statfs => 2,
+            What::List => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// A COMPOUND: SEQUENCE in a session, PUTROOTFH or PUTFH, so many LOOKUPs, and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub what: What,
+    /// It starts at the server's root, and not at a file handle.
+    pub root: bool,
+    pub names: u8,
+}
+
+impl Sent {
+    pub const fn new(what: What, root: bool, names: u8) -> Sent {
+        Sent { what, root, names }
+    }
+
+    /// For a slot.
+    pub const fn kind(self) -> u16 {
+        self.what as u16 | (self.root as u16) << 7 | (self.names as u16) << 8
+    }
+
+    /// From a slot.
+    pub fn of(kind: u16) -> Option<Sent> {
+        let [names, low] = kind.to_be_bytes();
+        let what = What::ALL.into_iter().find(|what| *what as u8 == low & 0x7F)?;
+        Some(Sent { what, root: low & 0x80 != 0, names })
+    }
+
+    /// What makes a file handle the current one.
+    pub const fn put(self) -> Op {
+        if self.root { Op::PUTROOTFH } else { Op::PUTFH }
+    }
+
+    /// How many operations it has.
+    pub const fn ops(self, session: bool) -> u32 {
+        if !self.what.in_session() {
+            return 1;
+        }
+        session as u32 + 1 + self.names as u32 + self.what.tail(session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_slot_remembers_is_what_was_sent() {
+        for what in What::ALL {
+            for (root, names) in [(false, 0), (true, 1), (false, 255)] {
+                let sent = Sent { what, root, names };
+                assert_eq!(Sent::of(sent.kind()), Some(sent));
+            }
+        }
+        assert_eq!(Sent::of(0), None);
+        assert_eq!(Sent::of(0x7F), None);
+    }
+
+    #[test]
+    fn operations_are_counted_with_and_without_a_session() {
+        assert_eq!(Sent::new(What::ExchangeId, false, 0).ops(true), 1);
+        assert_eq!(Sent::new(What::Limits, true, 0).ops(true), 4);
+        assert_eq!(Sent::new(What::Limits, true, 0).ops(false), 2);
+        assert_eq!(Sent::new(What::Read, false, 0).ops(false), 2);
+        assert_eq!(Sent::new(What::List, true, 3).ops(true), 8);
+        assert_eq!(Sent::new(What::Walk, true, 12).ops(false), 14);
+    }
+}

@@ -1,0 +1,63 @@
+//! XDR by hand, apart from the engine's, so that both do not make the same mistake.
+
+/// Bytes that are being written.
+#[derive(Clone, Debug, Default)]
+pub struct Xdr {
+    /// So far.
+    pub bytes: Vec<u8>,
+    /// What padding is made of. Zero is right, and others are seen.
+    pub padding: u8,
+}
+
+impl Xdr {
+    /// An `unsigned int`.
+    pub fn word(&mut self, value: u32) -> &mut Self {
+        self.bytes.extend(value.to_be_bytes());
+        self
+    }
+
+    /// An `unsigned hyper`.
+    pub fn hyper(&mut self, value: u64) -> &mut Self {
+        self.bytes.extend(value.to_be_bytes());
+        self
+    }
+
+    /// An `opaque<>` or a `string<>`.
+    pub fn opaque(&mut self, bytes: &[u8]) -> &mut Self {
+        self.word(bytes.len() as u32).bytes.extend(bytes);
+        let padded = self.bytes.len().next_multiple_of(4);
+        self.bytes.resize(padded, self.padding);
+        self
+    }
+}
+
+/// Bytes that are being read. Those of the engine: what is wrong with them is a panic.
+#[derive(Clone, Copy, Debug)]
+pub struct Args<'a>(pub &'a [u8]);
+
+impl<'a> Args<'a> {
+    /// `len` bytes.
+    pub fn take(&mut self, len: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(len);
+        self.0 = rest;
+        taken
+    }
+
+    /// An `unsigned int`.
+    pub fn word(&mut self) -> u32 {
+        u32::from_be_bytes(self.take(4).try_into().expect("four bytes"))
+    }
+
+    /// An `unsigned hyper`.
+    pub fn hyper(&mut self) -> u64 {
+        u64::from_be_bytes(self.take(8).try_into().expect("eight bytes"))
+    }
+
+    /// An `opaque<>` or a `string<>`. The engine pads with zeros.
+    pub fn opaque(&mut self) -> &'a [u8] {
+        let len = self.word() as usize;
+        let padded = self.take(len.next_multiple_of(4));
+        assert!(padded[len..].iter().all(|byte| *byte == 0), "padding is zero");
+        &padded[..len]
+    }
+}
