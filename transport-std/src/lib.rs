@@ -17,4 +17,4 @@ mod tcp;
 
 pub use clock::MonotonicClock;
 pub use random::random;
-pub use tcp::{RECEIVE_LEN_MAX, TICK, Tcp};
+pub use tcp::{RECEIVE_LEN_MAX, Source, TICK, Tcp};

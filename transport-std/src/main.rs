@@ -1,4 +1,4 @@
-//! Reads files and directories from SMB servers. `pagewire help` tells how.
+//! Reads files and directories from SMB and NFS servers. `pagewire help` tells how.
 #![forbid(unsafe_code)]
 
 mod cli;

@@ -1,8 +1,9 @@
 //! A TCP connection as the engine's transport.
 
 use pagewire::blocking::Link;
+use socket2::{Domain, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// How long a read or write waits before it gives up with `TimedOut`, so that the driver can look at its
@@ -20,6 +21,18 @@ pub struct Tcp {
     stream: TcpStream,
     /// How long a connection to another port may take.
     timeout: Duration,
+    source: Source,
+}
+
+/// The port that a connection comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// Any that the system gives.
+    #[default]
+    Any,
+    /// One below 1024, which some NFS servers want and only root may use. Without the right to it connecting fails with
+    /// `PermissionDenied`.
+    Privileged,
 }
 
 /// How long connecting may take where the stream was connected by others.
@@ -33,6 +46,12 @@ impl Tcp {
     /// gets its share of the time that is left, so a dead one does not keep the next from being tried. The
     /// error is that of the last address.
     pub fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<Tcp> {
+        Tcp::connect_from(Source::Any, host, port, timeout)
+    }
+
+    /// The same from a port of one's own choice. A connection to another port of the same server
+    /// ([`Link::connect`]) comes from such a port too.
+    pub fn connect_from(source: Source, host: &str, port: u16, timeout: Duration) -> io::Result<Tcp> {
         let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
         let deadline = Instant::now() + timeout;
         let mut outcome = Err(io::Error::new(ErrorKind::NotFound, "the name has no address"));
@@ -40,12 +59,12 @@ impl Tcp {
             let left = deadline.saturating_duration_since(Instant::now());
             let share = left / u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
             // A time-out of zero is an error of its own kind.
-            outcome = TcpStream::connect_timeout(address, share.max(Duration::from_millis(1)));
+            outcome = source.connect(address, share.max(Duration::from_millis(1)));
             if outcome.is_ok() {
                 break;
             }
         }
-        Ok(Tcp { timeout, ..Tcp::new(outcome?)? })
+        Ok(Tcp { timeout, source, ..Tcp::new(outcome?)? })
     }
 
     /// Takes a stream that is connected already.
@@ -53,13 +72,51 @@ impl Tcp {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(TICK))?;
-        Ok(Tcp { stream, timeout: TIMEOUT })
+        Ok(Tcp { stream, timeout: TIMEOUT, source: Source::Any })
     }
 
     /// Where it is connected to.
     pub fn peer(&self) -> io::Result<SocketAddr> {
         self.stream.peer_addr()
     }
+}
+
+/// Ports below 1024, as far down as `mount.nfs` goes: below these there are those of too many services.
+const PRIVILEGED_PORTS: std::ops::RangeInclusive<u16> = 665..=1023;
+
+impl Source {
+    fn connect(self, address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
+        match self {
+            Source::Any => TcpStream::connect_timeout(address, timeout),
+            Source::Privileged => privileged(address, timeout),
+        }
+    }
+}
+
+/// From the highest such port that is free. A port may be free and its last connection to `address` not forgotten yet.
+fn privileged(address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + timeout;
+    let mut outcome = Err(ErrorKind::AddrInUse.into());
+    for port in PRIVILEGED_PORTS.rev() {
+        outcome = connect_from_port(port, address, deadline);
+        match &outcome {
+            Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {}
+            _ => break,
+        }
+    }
+    outcome
+}
+
+fn connect_from_port(port: u16, address: &SocketAddr, deadline: Instant) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
+    let any: SocketAddr = match address {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, port).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, port).into(),
+    };
+    socket.bind(&any.into())?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    socket.connect_timeout(&(*address).into(), left.max(Duration::from_millis(1)))?;
+    Ok(socket.into())
 }
 
 /// Unix says `WouldBlock` when the time is over.
@@ -95,8 +152,8 @@ impl Link for Tcp {
     /// To the same address, whatever else the name has by now: it is the same server that is meant.
     fn connect(&mut self, port: u16) -> io::Result<bool> {
         let address = SocketAddr::new(self.peer()?.ip(), port);
-        let stream = TcpStream::connect_timeout(&address, self.timeout)?;
-        *self = Tcp { timeout: self.timeout, ..Tcp::new(stream)? };
+        let stream = self.source.connect(&address, self.timeout)?;
+        *self = Tcp { timeout: self.timeout, source: self.source, ..Tcp::new(stream)? };
         Ok(true)
     }
 }
@@ -140,5 +197,21 @@ mod tests {
     fn a_closed_port_refuses() {
         let error = Tcp::connect("127.0.0.1", 1, Duration::from_secs(5)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn a_privileged_port_is_below_1024_or_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connect = || Tcp::connect_from(Source::Privileged, "127.0.0.1", port, Duration::from_secs(5));
+        match connect() {
+            Ok(mut tcp) => {
+                let first = listener.accept().unwrap().1.port();
+                assert!(tcp.connect(port).unwrap());
+                let second = listener.accept().unwrap().1.port();
+                assert!(PRIVILEGED_PORTS.contains(&first) && PRIVILEGED_PORTS.contains(&second));
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::PermissionDenied),
+        }
     }
 }

@@ -102,6 +102,10 @@ fn wrong_usage_is_2() {
         &["ls", "smb://me@h/s", "--guest"],
         &["ls", "smb://h/s", "--sign"],
         &["ls", "smb://h/s", "--seal"],
+        &["ls", "smb://h/s", "--uid", "0"],
+        &["ls", "nfs://h/e", "--vers", "4.2"],
+        &["ls", "nfs://h/e", "--seal"],
+        &["ls", "nfs://me@h/e"],
     ] {
         let output = run(args);
         assert_eq!(code(&output), 2, "{args:?}");
@@ -178,6 +182,20 @@ fn a_server_that_speaks_something_else_is_7() {
     }));
     assert_eq!(code(&output), 7, "{}", stderr(&output));
     assert!(stderr(&output).contains("does not look like an SMB"), "{}", stderr(&output));
+}
+
+#[test]
+fn nfs_asks_for_no_password_and_speaks_of_no_smb() {
+    let port = server(|mut stream| read_something(&mut stream));
+    for (port, kind) in [(CLOSED_PORT, "network"), (port, "closed")] {
+        let url = format!("nfs://127.0.0.1:{port}/export/file?mountport={port}");
+        let output = run(&["cat", &url, "--stats", "json"]);
+        let told = stderr(&output);
+        assert_eq!((code(&output), &stats(&output)["error"]["kind"]), (4, &kind.into()), "{told}");
+        assert!(told.contains("mountport") && !told.contains("SMB"), "{told}");
+    }
+    let output = run(&["cat", "nfs://127.0.0.1/export/file", "--password-command", "exit 1"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use super::failure::EXIT_CODES;
 use super::options::{self, Options, Sec};
 use super::quantity;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use pagewire::smb::Dialects;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,9 +13,15 @@ URLs:
   smb://[domain;]user@host[:port]/share/path?query   path, user and domain are percent-decoded;
                                                      [::1] for IPv6; query: vers, sec, sign, seal, timeout
   //host/share/path                                  taken as it stands
-Without a user anywhere it is a guest.
+  nfs://host[:port]/export/path?query                path is percent-decoded; query: version (3), nfsport, mountport,
+                                                     uid, gid, timeout
+  host:/export/path                                  NFS, taken as it stands
+SMB: without a user anywhere it is a guest. The server follows symbolic links; where it does not, the error says
+where they point.
+NFS: the server is told the user's number and believes it or not. Ports that are not given are asked of its port
+mapper. As much of the path is mounted as the server allows, and symbolic links below that are followed.
 
-Passwords come from the first of: --credentials, --password-command, PAGEWIRE_PASSWORD, PASSWD_FD,
+Passwords (SMB) come from the first of: --credentials, --password-command, PAGEWIRE_PASSWORD, PASSWD_FD,
 PASSWD_FILE, and else the terminal is asked. They are never taken from the command line.
 
 Sizes are bytes, or with K, M, G in powers of 1024. Times are seconds, or 500ms, 1.5s, 2h30m.
@@ -29,7 +34,7 @@ fn long_help() -> String {
     format!("{URLS}\n\n{EXIT_CODES}")
 }
 
-/// Reads files and directories from SMB servers.
+/// Reads files and directories from SMB and NFS servers.
 #[derive(Parser)]
 #[command(name = "pagewire", version)]
 #[command(after_help = EXIT_CODES, after_long_help = long_help())]
@@ -58,7 +63,7 @@ pub enum Command {
     /// Show what is known about a file or directory
     #[command(after_help = SEE, after_long_help = long_help())]
     Stat(Show),
-    /// Show the space of the file system that a share is on
+    /// Show the space of the file system that a share or export is on
     #[command(after_help = SEE, after_long_help = long_help())]
     Df(Show),
     /// Start servers here and read from them
@@ -148,36 +153,45 @@ pub struct Transfer {
 #[derive(Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Common {
-    /// The SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1; 2 or 3 for any of them [default: all]
-    #[arg(long, value_name = "DIALECT", value_parser = options::dialects)]
-    vers: Option<Dialects>,
-    /// How to prove who you are
+    /// The SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1; 2 or 3 for any of them [default: all]. The NFS version: 3
+    #[arg(long, value_name = "VERSION")]
+    vers: Option<String>,
+    /// How to prove who you are (SMB)
     #[arg(long, value_enum)]
     sec: Option<Sec>,
-    /// Sign every message
+    /// Sign every message (SMB)
     #[arg(long)]
     sign: bool,
-    /// Encrypt every message
+    /// Encrypt every message (SMB)
     #[arg(long)]
     seal: bool,
-    /// Connect as a guest, without a password
+    /// Connect as a guest, without a password (SMB)
     #[arg(long)]
     guest: bool,
-    /// The user, as NAME or DOMAIN\NAME
+    /// The user, as NAME or DOMAIN\NAME (SMB)
     #[arg(short, long, value_name = "NAME", visible_alias = "user")]
     username: Option<String>,
-    /// The domain or workgroup of the user
+    /// The domain or workgroup of the user (SMB)
     #[arg(long, value_name = "NAME")]
     domain: Option<String>,
-    /// The TCP port [default: 445]
+    /// The number of the user (NFS) [default: that of this process]
+    #[arg(long, value_name = "NUMBER")]
+    uid: Option<u32>,
+    /// The number of the group (NFS) [default: that of this process]
+    #[arg(long, value_name = "NUMBER")]
+    gid: Option<u32>,
+    /// Connect from a port below 1024, which only root may use and some servers want (NFS)
+    #[arg(long)]
+    privileged_port: bool,
+    /// The TCP port [default: SMB 445, NFS what its port mapper says]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// A file with username=, password= and domain=, as mount.cifs and smbclient -A take it
+    /// A file with username=, password= and domain=, as mount.cifs and smbclient -A take it (SMB)
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
-    /// A command that prints the password
+    /// A command that prints the password (SMB)
     #[arg(long, value_name = "COMMAND")]
-    pub password_command: Option<String>,
+    password_command: Option<String>,
     /// Options as `mount -o` takes them: vers=3.1.1,seal,username=me (here -o is the output file)
     #[arg(long = "opt", value_name = "LIST", visible_alias = "mount-options")]
     lists: Vec<String>,
@@ -220,7 +234,7 @@ impl Common {
             lists.set_list(list)?;
         }
         let own = Options {
-            dialects: self.vers,
+            vers: self.vers.clone(),
             sec: self.sec,
             sign: self.sign,
             seal: self.seal,
@@ -231,6 +245,11 @@ impl Common {
             rsize: None,
             timeout: self.timeout,
             credentials: self.credentials.clone(),
+            password_command: self.password_command.clone(),
+            mount_port: None,
+            uid: self.uid,
+            gid: self.gid,
+            privileged: self.privileged_port,
         };
         Ok(own.or(lists))
     }

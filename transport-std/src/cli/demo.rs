@@ -2,13 +2,15 @@
 
 use super::budget::{self, IN_FLIGHT, Memory, READ_LEN};
 use super::failure::{Cause, Failure};
-use super::options::{Target, Who};
 use super::platform;
-use super::session::Session;
+use super::session::{self, Session};
+use super::target::{Exports, Place, Share, Target, Who};
 use super::url::Url;
+use nfs3_server::memfs::{MemFs, MemFsConfig};
+use nfs3_server::tcp::{NFSTcp, NFSTcpListener};
 use pagewire::smb::{Dialect, Dialects};
 use sha2::{Digest, Sha256};
-use smb_server::{Access, LocalFsBackend, Share, SmbServer};
+use smb_server::{Access, LocalFsBackend, SmbServer};
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
@@ -29,19 +31,71 @@ const ENTRIES: usize = 1500;
 /// How to connect, and how that is called in the table.
 struct Way {
     name: &'static str,
-    dialect: Dialect,
-    sign: bool,
-    seal: bool,
+    speaks: Speaks,
 }
 
-const WAYS: [Way; 6] = [
-    Way { name: "plain", dialect: Dialect::Smb202, sign: false, seal: false },
-    Way { name: "plain", dialect: Dialect::Smb210, sign: false, seal: false },
-    Way { name: "sealed", dialect: Dialect::Smb300, sign: false, seal: true },
-    Way { name: "plain", dialect: Dialect::Smb311, sign: false, seal: false },
-    Way { name: "signed", dialect: Dialect::Smb311, sign: true, seal: false },
-    Way { name: "sealed", dialect: Dialect::Smb311, sign: false, seal: true },
+enum Speaks {
+    Smb { dialect: Dialect, sign: bool, seal: bool },
+    Nfs3,
+}
+
+const fn smb(name: &'static str, dialect: Dialect, sign: bool, seal: bool) -> Way {
+    Way { name, speaks: Speaks::Smb { dialect, sign, seal } }
+}
+
+const WAYS: [Way; 7] = [
+    smb("plain", Dialect::Smb202, false, false),
+    smb("plain", Dialect::Smb210, false, false),
+    smb("sealed", Dialect::Smb300, false, true),
+    smb("plain", Dialect::Smb311, false, false),
+    smb("signed", Dialect::Smb311, true, false),
+    smb("sealed", Dialect::Smb311, false, true),
+    Way { name: "plain", speaks: Speaks::Nfs3 },
 ];
+
+/// Where the servers are.
+struct Servers {
+    smb: SocketAddr,
+    nfs: SocketAddr,
+}
+
+impl Way {
+    fn dialect(&self) -> &'static str {
+        match self.speaks {
+            Speaks::Smb { dialect, .. } => dialect.name(),
+            Speaks::Nfs3 => "NFSv3",
+        }
+    }
+
+    fn target(&self, servers: &Servers) -> Target {
+        let (address, place) = match self.speaks {
+            Speaks::Smb { dialect, sign, seal } => {
+                let share = Share {
+                    port: servers.smb.port(),
+                    name: SHARE.into(),
+                    who: Who::Named { domain: None, user: USER.into() },
+                    dialects: Dialects::only(dialect),
+                    sign,
+                    seal,
+                };
+                (servers.smb, Place::Smb(share))
+            }
+            Speaks::Nfs3 => {
+                let exports = Exports {
+                    nfs_port: Some(servers.nfs.port()),
+                    mount_port: Some(servers.nfs.port()),
+                    machine_name: "demo".into(),
+                    uid: 0,
+                    gid: 0,
+                    gids: Vec::new(),
+                    privileged: false,
+                };
+                (servers.nfs, Place::Nfs(exports))
+            }
+        };
+        Target { host: address.ip().to_string(), timeout: Duration::from_secs(30), place }
+    }
+}
 
 /// What was read in one row of the table.
 #[derive(Default)]
@@ -61,7 +115,7 @@ impl Row {
         writeln!(
             out,
             "{:7} {:7} {:>4}K {rate:>9.0} {:>6} {:>6} {:>6}  {verdict}",
-            way.dialect.name(),
+            way.dialect(),
             way.name,
             page_len / 1024,
             self.requests,
@@ -76,13 +130,15 @@ pub fn run() -> Result<(), Failure> {
     let trouble = |error: Box<dyn Error>| Failure::new("starting the demo", Cause::Local(io_error(error)));
     let tree = tempfile::tempdir().map_err(|error| trouble(error.into()))?;
     let sums = make_tree(tree.path()).map_err(|error| trouble(error.into()))?;
-    let address = serve(tree.path()).map_err(trouble)?;
+    let smb = serve(tree.path()).map_err(trouble)?;
+    let nfs = serve_nfs(tree.path()).map_err(trouble)?;
+    let servers = Servers { smb, nfs };
     let mut out = platform::stdout().map_err(Failure::unwritten)?;
-    head(&mut out, address, sums.len()).map_err(Failure::unwritten)?;
+    head(&mut out, &servers, sums.len()).map_err(Failure::unwritten)?;
     let mut wrong = Vec::new();
     for way in &WAYS {
         for page_len in PAGES {
-            let row = read_back(way, page_len, address, &sums)?;
+            let row = read_back(way, page_len, &servers, &sums)?;
             row.print(&mut out, way, page_len).map_err(Failure::unwritten)?;
             wrong.extend(row.wrong);
         }
@@ -95,8 +151,12 @@ pub fn run() -> Result<(), Failure> {
     Err(Failure::new("reading what the demo had written", Cause::Local(io_error(what.into()))))
 }
 
-fn head(out: &mut File, address: SocketAddr, files: usize) -> std::io::Result<()> {
-    writeln!(out, "An SMB server on {address} in this process, and {files} files read back:\n")?;
+fn head(out: &mut File, servers: &Servers, files: usize) -> std::io::Result<()> {
+    let Servers { smb, nfs } = servers;
+    writeln!(
+        out,
+        "An SMB server on {smb} and an NFS server on {nfs} in this process, and {files} files read back:\n"
+    )?;
     writeln!(
         out,
         "{:7} {:7} {:>5} {:>9} {:>6} {:>6} {:>6}  SHA-256",
@@ -126,7 +186,8 @@ fn make_tree(root: &Path) -> std::io::Result<Vec<(String, [u8; 32])>> {
 
 /// Serves `root` until the process ends.
 fn serve(root: &Path) -> Result<SocketAddr, Box<dyn Error>> {
-    let share = Share::new(SHARE, LocalFsBackend::new(root)?.read_only()).user(USER, Access::Read);
+    let share =
+        smb_server::Share::new(SHARE, LocalFsBackend::new(root)?.read_only()).user(USER, Access::Read);
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = SmbServer::builder().listen(any_port).user(USER, PASSWORD).share(share).build()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -135,37 +196,53 @@ fn serve(root: &Path) -> Result<SocketAddr, Box<dyn Error>> {
     Ok(address)
 }
 
+/// The same by NFSv3, from memory.
+fn serve_nfs(root: &Path) -> Result<SocketAddr, Box<dyn Error>> {
+    let mut tree = MemFsConfig::default();
+    tree.add_dir("/many");
+    for directory in ["", "/many"] {
+        for entry in std::fs::read_dir(root.join(directory.trim_start_matches('/')))? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                let path = format!("{directory}/{}", entry.file_name().display());
+                tree.add_file(&path, std::fs::read(entry.path())?);
+            }
+        }
+    }
+    let tree = MemFs::new(tree).map_err(|status| format!("the tree in memory: {status:?}"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let server = runtime.block_on(NFSTcpListener::bind("127.0.0.1:0", tree))?;
+    let address = SocketAddr::new(server.get_listen_ip(), server.get_listen_port());
+    std::thread::spawn(move || runtime.block_on(server.handle_forever()));
+    Ok(address)
+}
+
 /// Reads every file and one listing.
 fn read_back(
     way: &Way,
     page_len: usize,
-    address: SocketAddr,
+    servers: &Servers,
     sums: &[(String, [u8; 32])],
 ) -> Result<Row, Failure> {
-    let target = Target {
-        host: address.ip().to_string(),
-        port: address.port(),
-        share: SHARE.into(),
-        who: Who::Named { domain: None, user: USER.into() },
-        dialects: Dialects::only(way.dialect),
-        sign: way.sign,
-        seal: way.seal,
-        timeout: Duration::from_secs(30),
-    };
+    let target = way.target(servers);
+    let timeout = Duration::from_secs(5);
     let mut memory = Memory::new(IN_FLIGHT)?;
-    let mut session = Session::dial(&mut memory, &target, PASSWORD, Duration::from_secs(5))?;
+    let mut session: Box<dyn Session> = match &target.place {
+        Place::Smb(share) => Box::new(session::dial_smb(&mut memory, &target, share, PASSWORD, timeout)?),
+        Place::Nfs(exports) => Box::new(session::dial_nfs(&mut memory, &target, exports, "/", timeout)?),
+    };
     session.log_in()?;
     let begin = Instant::now();
     let mut row = Row::default();
     for (name, sum) in sums {
         let mut sha = Sha256::new();
-        row.bytes += read_file(&mut session, &url(&target, name), page_len, &mut sha)?;
+        row.bytes += read_file(session.as_mut(), &url(&target, name), page_len, &mut sha)?;
         if sha.finalize()[..] != sum[..] {
-            row.wrong.push(format!("{name} at {} {}, {page_len}", way.dialect.name(), way.name));
+            row.wrong.push(format!("{name} at {} {}, {page_len}", way.dialect(), way.name));
         }
     }
     row.seconds = begin.elapsed().as_secs_f64();
-    session.list(&url(&target, "many"), |_| {
+    session.list(&url(&target, "many"), &mut |_| {
         row.names += 1;
         Ok(())
     })?;
@@ -184,18 +261,18 @@ fn url(target: &Target, path: &str) -> Url {
 }
 
 fn read_file(
-    session: &mut Session<'_>,
+    session: &mut dyn Session,
     url: &Url,
     page_len: usize,
     sha: &mut Sha256,
 ) -> Result<u64, Failure> {
-    let file = session.open(url)?;
+    session.open(url)?;
     let mut bytes = budget::ring(page_len, READ_LEN, IN_FLIGHT)?;
     let mut ring = budget::pages(page_len, &mut bytes).expect("the sizes above are page sizes");
-    let len = session.stream(url, &file, &mut *ring, |run| {
+    let len = session.stream(url, &mut *ring, &mut |run| {
         sha.update(run);
         Ok(())
     })?;
-    session.close(&file);
+    session.close();
     Ok(len)
 }

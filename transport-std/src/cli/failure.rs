@@ -1,8 +1,10 @@
 //! What can go wrong, what the user is told, and the exit code: all of that is decided here.
 
 use super::hints;
+use super::links::LINKS_MAX;
 use super::safe;
-use pagewire::{Error, Kind, Reason};
+use super::url::Wire;
+use pagewire::{Error, Kind, Reason, Refusal};
 use std::fmt;
 use std::io;
 
@@ -31,7 +33,7 @@ Exit codes:
    2  wrong usage
    3  a local file
    4  the network, or a time-out: trying again may help
-   5  no such share, file or directory
+   5  no such share, export, file or directory
    6  user or password
    7  the server broke a rule of the protocol
    8  the server refused
@@ -48,6 +50,8 @@ pub struct Failure {
     /// It was tried as a guest or anonymously, which may be the reason.
     pub as_nobody: bool,
     pub stage: Stage,
+    /// What was spoken.
+    pub wire: Wire,
 }
 
 /// How far the connection had come. What it means that it ends depends on that.
@@ -56,9 +60,9 @@ pub enum Stage {
     /// There was none.
     #[default]
     Unconnected,
-    /// The server had said nothing yet that makes it an SMB server.
+    /// The server had said nothing yet that makes it an SMB or NFS server.
     Connected,
-    /// The dialect was agreed on.
+    /// The dialect was agreed on, or an export was mounted.
     Negotiated,
 }
 
@@ -81,6 +85,10 @@ pub enum Cause {
     Network(io::Error),
     /// The engine's or the server's doing.
     Engine(Error),
+    /// A symbolic link that is not followed.
+    Link(Box<Link>),
+    /// Link upon link.
+    TooManyLinks,
     /// It is no file that can be read.
     NoFile(Kind),
     /// A file is not what it was when it was opened; how that shows.
@@ -89,9 +97,22 @@ pub enum Cause {
     BrokenPipe,
 }
 
+/// A symbolic link on the way to a file.
+#[derive(Debug)]
+pub struct Link {
+    /// How the server brought it up.
+    pub refusal: Refusal,
+    /// Where it points.
+    pub target: String,
+    /// Why it is not followed.
+    pub why: &'static str,
+    /// What would have to be mounted to follow it.
+    pub wider: Option<String>,
+}
+
 impl Failure {
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
-        Failure { tried: tried.into(), cause, as_nobody: false, stage: Stage::Unconnected }
+        Failure { tried: tried.into(), cause, as_nobody: false, stage: Stage::Unconnected, wire: Wire::Smb }
     }
 
     /// Standard output did not take something.
@@ -110,7 +131,8 @@ impl Failure {
             Cause::NoPassword(_) | Cause::OnlyAsGuest(_) => Exit::Authentication,
             Cause::Network(_) => Exit::Network,
             Cause::Engine(error) => exit_of(error),
-            Cause::NoFile(_) => Exit::Refused,
+            Cause::Link(_) | Cause::NoFile(_) => Exit::Refused,
+            Cause::TooManyLinks => Exit::NotFound,
             Cause::Changed(_) => Exit::Changed,
             Cause::BrokenPipe => Exit::Ok,
         }
@@ -126,6 +148,8 @@ impl Failure {
             Cause::NoPassword(_) => "no_password",
             Cause::Network(_) => "network",
             Cause::Engine(error) => kind_of(error),
+            Cause::Link(_) => "symlink",
+            Cause::TooManyLinks => "too_many_links",
             Cause::NoFile(_) => "no_file",
             Cause::Changed(_) => "changed",
             Cause::BrokenPipe => "broken_pipe",
@@ -193,6 +217,11 @@ impl fmt::Display for Cause {
                 safe::text(user)
             ),
             Cause::Engine(error) => error.fmt(f),
+            Cause::Link(link) => {
+                let Link { target, why, .. } = &**link;
+                write!(f, "a symbolic link on the way points to {}, {why}", safe::text(target))
+            }
+            Cause::TooManyLinks => write!(f, "too many symbolic links: more than {LINKS_MAX}"),
             Cause::NoFile(Kind::Directory) => f.write_str("it is a directory"),
             Cause::NoFile(_) => f.write_str("it is no regular file"),
             Cause::Changed(how) => write!(f, "it changed while it was read: {how}"),
@@ -226,7 +255,6 @@ impl From<pagewire::blocking::Failure<io::Error>> for Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagewire::Refusal;
 
     fn exit(cause: Cause) -> u8 {
         Failure::new("testing", cause).exit() as u8
@@ -259,6 +287,7 @@ mod tests {
             (Cause::Engine(Error::Unauthentic("x")), 7),
             (refused(Reason::Denied), 8),
             (refused(Reason::IsDirectory), 8),
+            (Cause::TooManyLinks, 5),
             (Cause::NoFile(Kind::Directory), 8),
             (Cause::Engine(Error::Incompatible("x")), 8),
             (Cause::Changed(String::new()), 10),

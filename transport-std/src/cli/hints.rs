@@ -1,11 +1,19 @@
 //! What to do about a failure, where that is known.
 
+mod nfs;
+
 use super::failure::{Cause, Failure, Stage};
+use super::url::Wire;
 use pagewire::{Error, Kind, Reason, Refusal};
 use std::io::{self, ErrorKind};
 
 /// What the user could do. The most special comes first.
 pub fn hint(failure: &Failure) -> Option<&'static str> {
+    if failure.wire == Wire::Nfs
+        && let Some(hint) = nfs::hint(failure)
+    {
+        return Some(hint);
+    }
     match &failure.cause {
         Cause::Usage(_) => Some("`pagewire help` and `pagewire help COMMAND` show how it is used"),
         Cause::NoPassword(_) => Some(
@@ -25,6 +33,8 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         Cause::Network(error) => network(error),
         Cause::Engine(Error::Refused(refusal)) => refused(refusal, failure.as_nobody),
         Cause::Engine(error) => engine(error, failure.stage),
+        Cause::Link(_) => Some("name what it points to"),
+        Cause::TooManyLinks => Some("they may lead in a circle: name the file itself"),
         Cause::NoFile(Kind::Directory) => Some("`pagewire ls` shows what is in it"),
         Cause::NoFile(_) => None,
         Cause::Changed(_) => Some("somebody writes to it; get it again when that is over"),

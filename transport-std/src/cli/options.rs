@@ -2,10 +2,8 @@
 
 use super::quantity;
 use super::safe;
-use super::url::Url;
 use pagewire::limits::REQUEST_LEN_MIN;
 use pagewire::smb::{Dialect, Dialects};
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,7 +19,8 @@ pub enum Sec {
 /// What was said about it; `None` and `false` are what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    pub dialects: Option<Dialects>,
+    /// What it means depends on what is spoken: see [`dialects`] and [`nfs_version`].
+    pub vers: Option<String>,
     pub sec: Option<Sec>,
     pub sign: bool,
     pub seal: bool,
@@ -32,80 +31,34 @@ pub struct Options {
     pub rsize: Option<u32>,
     pub timeout: Option<Duration>,
     pub credentials: Option<PathBuf>,
-}
-
-/// As whom. A named user's password is found elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
-    Named { domain: Option<String>, user: String },
-    Guest,
-    Anonymous,
-}
-
-/// Everything that makes two URLs use one connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    pub host: String,
-    pub port: u16,
-    pub share: String,
-    pub who: Who,
-    pub dialects: Dialects,
-    pub sign: bool,
-    pub seal: bool,
-    pub timeout: Duration,
-}
-
-/// Direct TCP.
-const PORT: u16 = 445;
-
-/// How long the server may make no progress.
-const TIMEOUT: Duration = Duration::from_millis(pagewire::limits::TIMEOUT_MS as u64);
-
-/// The form of smbclient.
-const PERCENT: &str = "a user name with `%` is refused: it looks like NAME%PASSWORD, which lists of processes \
-                       would show; give the name alone, and the password by PAGEWIRE_PASSWORD, --credentials \
-                       FILE (in a line password=) or --password-command, or wait to be asked";
-const KEYS: &str = "guests and anonymous users have no keys to sign or seal with: name a user, \
-                    smb://USER@host/... or --username";
-
-/// The names of libsmb2 in the query of a URL.
-const QUERY: [&str; 5] = ["vers", "sec", "seal", "sign", "timeout"];
-
-/// As it stands in messages.
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (host, share) = (safe::text(&self.host), safe::text(&self.share));
-        let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
-        write!(f, "smb://{open}{host}{close}:{}/{share}", self.port)
-    }
-}
-
-impl Target {
-    /// The share as `//host/share`, with the port where it is another than usual.
-    pub fn share(&self) -> String {
-        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
-        let port = if self.port == PORT { String::new() } else { format!(":{}", self.port) };
-        format!("//{open}{}{close}{port}/{}", self.host, self.share)
-    }
+    pub password_command: Option<String>,
+    pub mount_port: Option<u16>,
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    pub privileged: bool,
 }
 
 impl Options {
     /// One option of a list. A later one replaces an earlier one.
-    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
         let needed = || value.ok_or_else(|| format!("option `{name}` needs a value: {name}=..."));
         let text = || needed().map(|value| Some(value.to_owned()));
         match name {
-            "vers" => self.dialects = Some(dialects(needed()?)?),
+            "vers" | "version" | "nfsvers" => self.vers = text()?,
             "sec" => self.sec = Some(sec(needed()?)?),
             "sign" => self.sign |= switch(name, value)?,
             "seal" => self.seal |= switch(name, value)?,
             "guest" => self.guest |= switch(name, value)?,
             "username" | "user" => self.user = text()?,
             "domain" | "dom" | "workgroup" => self.domain = text()?,
-            "port" => self.port = Some(port(needed()?)?),
+            "port" | "nfsport" => self.port = Some(port(needed()?)?),
             "rsize" => self.rsize = Some(rsize(needed()?)?),
             "timeout" => self.timeout = Some(quantity::duration(needed()?)?),
             "credentials" | "cred" => self.credentials = Some(needed()?.into()),
+            "mountport" => self.mount_port = Some(port(needed()?)?),
+            "uid" => self.uid = Some(id(needed()?)?),
+            "gid" => self.gid = Some(id(needed()?)?),
+            "resvport" | "privileged-port" => self.privileged |= switch(name, value)?,
             "password" | "pass" => {
                 return Err(
                     "a password among the options is refused, because lists of processes would show it; use \
@@ -129,20 +82,10 @@ impl Options {
         Ok(())
     }
 
-    fn set_query(&mut self, url: &Url) -> Result<(), String> {
-        for (name, value) in &url.query {
-            if !QUERY.contains(&name.as_str()) {
-                return Err(format!("unknown name in the query of a URL; known are {}", QUERY.join(", ")));
-            }
-            self.set(name, value.as_deref())?;
-        }
-        Ok(())
-    }
-
     /// These, and where they are silent, `others`.
     pub fn or(self, others: Options) -> Options {
         Options {
-            dialects: self.dialects.or(others.dialects),
+            vers: self.vers.or(others.vers),
             sec: self.sec.or(others.sec),
             sign: self.sign || others.sign,
             seal: self.seal || others.seal,
@@ -153,57 +96,38 @@ impl Options {
             rsize: self.rsize.or(others.rsize),
             timeout: self.timeout.or(others.timeout),
             credentials: self.credentials.or(others.credentials),
+            password_command: self.password_command.or(others.password_command),
+            mount_port: self.mount_port.or(others.mount_port),
+            uid: self.uid.or(others.uid),
+            gid: self.gid.or(others.gid),
+            privileged: self.privileged || others.privileged,
         }
     }
 
-    /// Where `url` leads with these options. They precede what the URL says, and that precedes `fallback`,
-    /// the user and domain of a credentials file.
-    pub fn target(&self, url: &Url, fallback: Options) -> Result<Target, String> {
-        let mut from_url = Options {
-            user: url.user.clone(),
-            domain: url.domain.clone(),
-            port: url.port,
-            ..Options::default()
-        };
-        from_url.set_query(url)?;
-        let all = self.clone().or(from_url).or(fallback);
-        Ok(Target {
-            host: url.host.clone(),
-            port: all.port.unwrap_or(PORT),
-            share: url.share.clone(),
-            who: all.who()?,
-            dialects: all.dialects.unwrap_or(Dialects::ALL),
-            sign: all.sign,
-            seal: all.seal,
-            timeout: all.timeout.unwrap_or(TIMEOUT),
-        })
+    /// The first of what only SMB knows.
+    pub fn of_smb(&self) -> Option<&'static str> {
+        let all = [
+            (self.sec.is_some(), "sec"),
+            (self.sign, "sign"),
+            (self.seal, "seal"),
+            (self.guest, "guest"),
+            (self.user.is_some(), "username"),
+            (self.domain.is_some(), "domain"),
+            (self.credentials.is_some(), "credentials"),
+            (self.password_command.is_some(), "password-command"),
+        ];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 
-    /// Without any user it is a guest. What is wrong with a name is said without repeating it.
-    fn who(&self) -> Result<Who, String> {
-        if self.user.as_ref().is_some_and(|user| user.contains('%')) {
-            return Err(PERCENT.into());
-        }
-        if self.guest && self.user.is_some() {
-            return Err("--guest and a user exclude each other: leave one of them out".into());
-        }
-        let named = self.user.as_ref().filter(|_| self.sec != Some(Sec::None));
-        let Some(user) = named else {
-            if self.sign || self.seal {
-                return Err(KEYS.into());
-            }
-            let anonymous = self.sec == Some(Sec::None) && !self.guest;
-            return Ok(if anonymous { Who::Anonymous } else { Who::Guest });
-        };
-        if user.is_empty() {
-            return Err("the user name is empty".into());
-        }
-        match user.split_once('\\') {
-            Some((domain, user)) if self.domain.is_none() => {
-                Ok(Who::Named { domain: Some(domain.to_owned()), user: user.to_owned() })
-            }
-            _ => Ok(Who::Named { domain: self.domain.clone(), user: user.clone() }),
-        }
+    /// The first of what only NFS knows.
+    pub fn of_nfs(&self) -> Option<&'static str> {
+        let all = [
+            (self.mount_port.is_some(), "mountport"),
+            (self.uid.is_some(), "uid"),
+            (self.gid.is_some(), "gid"),
+            (self.privileged, "privileged-port"),
+        ];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 }
 
@@ -228,6 +152,17 @@ pub fn dialects(text: &str) -> Result<Dialects, String> {
     })
 }
 
+/// The NFS versions that are spoken here.
+pub fn nfs_version(text: &str) -> Result<(), String> {
+    match text {
+        "3" | "default" => Ok(()),
+        _ if text == "4" || text.starts_with("4.") => {
+            Err(format!("version {} of NFS is not read yet: this build reads NFS 3", safe::text(text)))
+        }
+        _ => Err("expected an NFS version: this build reads NFS 3".into()),
+    }
+}
+
 /// Bytes of one read request, in whole steps of 64K: that is what a credit pays for, and the engine asks for
 /// no less.
 pub fn rsize(text: &str) -> Result<u32, String> {
@@ -240,6 +175,10 @@ pub fn rsize(text: &str) -> Result<u32, String> {
 
 fn port(text: &str) -> Result<u16, String> {
     text.parse().ok().filter(|port| *port != 0).ok_or_else(|| "expected a port from 1 to 65535".into())
+}
+
+fn id(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "expected the number of a user or group".into())
 }
 
 fn sec(text: &str) -> Result<Sec, String> {
@@ -268,88 +207,35 @@ mod tests {
         options
     }
 
-    fn target(options: &Options, url: &str) -> Result<Target, String> {
-        options.target(&Url::parse(url).unwrap(), Options::default())
-    }
-
     #[test]
     fn a_list_as_mount_takes_it() {
         let options = list("vers=3.0,seal,username=me,domain=D,port=1445,rsize=1M,,sign=0,credentials=/a b");
-        assert_eq!(options.dialects, Some(Dialects::only(Dialect::Smb300)));
+        assert_eq!(options.vers.as_deref(), Some("3.0"));
         assert_eq!((options.seal, options.sign, options.port), (true, false, Some(1445)));
         assert_eq!((options.user.as_deref(), options.domain.as_deref()), (Some("me"), Some("D")));
         assert_eq!((options.rsize, options.credentials), (Some(1 << 20), Some("/a b".into())));
-        for bad in
-            ["vers", "vers=1.0", "sec=krb5", "port=0", "rsize=1", "sign=perhaps", "nconnect=4", "pass=x"]
+        for bad in ["vers", "uid=me", "sec=krb5", "port=0", "rsize=1", "sign=perhaps", "nconnect=4", "pass=x"]
         {
             assert!(Options::default().set_list(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn options_precede_the_url_and_the_url_precedes_the_file() {
-        let fallback = Options { user: Some("file".into()), domain: Some("F".into()), ..Options::default() };
-        let url = Url::parse("smb://url@h:1/s?vers=2.1&timeout=5").unwrap();
-        let named = |domain: &str, user: &str| Who::Named { domain: Some(domain.into()), user: user.into() };
-        let target = Options::default().target(&url, fallback.clone()).unwrap();
-        assert_eq!((target.who, target.port), (named("F", "url"), 1));
-        assert_eq!(target.dialects, Dialects::only(Dialect::Smb210));
-        assert_eq!(target.timeout, Duration::from_secs(5));
-        let target = list("user=flag,port=2,vers=3").target(&url, fallback).unwrap();
-        assert_eq!((target.who, target.port), (named("F", "flag"), 2));
-        assert!(!target.dialects.contains(Dialect::Smb210) && target.dialects.contains(Dialect::Smb302));
+    fn what_only_one_protocol_knows_has_its_name() {
+        let common = list("vers=3,port=1,timeout=5,rsize=1M");
+        assert_eq!((common.of_smb(), common.of_nfs()), (None, None));
+        assert_eq!(list("uid=1,seal").of_smb(), Some("seal"));
+        assert_eq!(list("seal,gid=1").of_nfs(), Some("gid"));
     }
 
     #[test]
-    fn who_it_is() {
-        assert_eq!(target(&Options::default(), "//h/s").unwrap().who, Who::Guest);
-        assert_eq!(target(&list("sec=none"), "smb://me@h/s").unwrap().who, Who::Anonymous);
-        assert_eq!(target(&list("guest"), "smb://h/s").unwrap().who, Who::Guest);
-        assert!(target(&list("guest"), "smb://me@h/s").unwrap_err().contains("--guest"));
-        for who in ["sign", "seal", "guest,seal", "sec=none,sign"] {
-            assert!(target(&list(who), "//h/s").unwrap_err().contains("name a user"), "{who}");
+    fn versions_of_smb_and_of_nfs() {
+        assert_eq!(dialects("3.0"), Ok(Dialects::only(Dialect::Smb300)));
+        assert!(dialects("1.0").is_err() && dialects("4").is_err());
+        assert_eq!(nfs_version("3"), Ok(()));
+        for later in ["4", "4.0", "4.1", "4.2"] {
+            assert!(nfs_version(later).unwrap_err().contains("this build reads NFS 3"), "{later}");
         }
-        let in_user = target(&list("user=D\\me"), "//h/s").unwrap().who;
-        assert_eq!(in_user, Who::Named { domain: Some("D".into()), user: "me".into() });
-        assert!(target(&list("user="), "//h/s").is_err());
-    }
-
-    #[test]
-    fn a_password_in_a_name_is_refused_and_not_repeated() {
-        let (none, url) = (Options::default(), Url::parse("//h/s").unwrap());
-        let in_file = Options { user: Some("me%s3cret".into()), ..Options::default() };
-        for refused in [
-            target(&list("username=me%s3cret"), "//h/s"),
-            target(&list("username=me%s3cret,guest"), "//h/s"),
-            target(&none, "smb://me%s3cret@h/s"),
-            target(&none, "smb://D;me%25s3cret@h/s"),
-            none.target(&url, in_file),
-        ] {
-            let message = refused.unwrap_err();
-            assert!(message.contains("PAGEWIRE_PASSWORD") && !message.contains("s3cret"), "{message}");
-        }
-    }
-
-    #[test]
-    fn a_share_keeps_its_port() {
-        let share = |url| target(&Options::default(), url).unwrap().share();
-        assert_eq!(share("smb://h/s/p"), "//h/s");
-        assert_eq!(share("smb://[::1]:1445/s/p"), "//[::1]:1445/s");
-    }
-
-    #[test]
-    fn a_query_has_the_names_of_libsmb2_and_no_others() {
-        assert!(target(&Options::default(), "smb://me@h/s?seal&sign=1").unwrap().seal);
-        for query in ["credentials=/etc/shadow", "rsize=1M", "x"] {
-            assert!(target(&Options::default(), &format!("smb://h/s?{query}")).is_err(), "{query}");
-        }
-    }
-
-    #[test]
-    fn targets_of_one_server_and_share_are_equal() {
-        let none = Options::default();
-        assert_eq!(target(&none, "smb://me@h/s/a"), target(&none, "smb://me@h:445/s/b/c"));
-        assert_ne!(target(&none, "smb://me@h/s/a"), target(&none, "smb://me@h/t/a"));
-        assert_ne!(target(&none, "smb://me@h/s/a"), target(&none, "smb://you@h/s/a"));
+        assert!(nfs_version("2").is_err() && nfs_version("3.1.1").is_err());
     }
 }

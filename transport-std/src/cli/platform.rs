@@ -77,3 +77,30 @@ fn ignored_signals() -> u64 {
 pub fn before_end(_: fn()) -> io::Result<()> {
     Ok(())
 }
+
+/// The numbers of the user and the group that this process belongs to, and of the user's further groups.
+#[cfg(unix)]
+pub fn identity() -> (u32, u32, Vec<u32>) {
+    use rustix::process::{getgid, getgroups, getuid};
+    let groups = getgroups().unwrap_or_default();
+    (getuid().as_raw(), getgid().as_raw(), groups.into_iter().map(|group| group.as_raw()).collect())
+}
+
+/// Nobody, where users have no numbers.
+#[cfg(not(unix))]
+pub fn identity() -> (u32, u32, Vec<u32>) {
+    (65534, 65534, Vec::new())
+}
+
+/// What this computer calls itself, if it does.
+#[cfg(unix)]
+pub fn machine_name() -> Option<String> {
+    let system = rustix::system::uname();
+    system.nodename().to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// See above.
+#[cfg(not(unix))]
+pub fn machine_name() -> Option<String> {
+    std::env::var("COMPUTERNAME").ok().filter(|name| !name.is_empty())
+}

@@ -1,162 +1,281 @@
-//! One connection to one share: the engine's operations, with errors that say what was tried.
+//! One connection to one share or export: the engine's operations, with errors that say what was tried.
 
 use super::budget::Memory;
-use super::failure::{Cause, Failure, Stage};
-use super::options::{Target, Who};
+use super::failure::{Cause, Failure, Link, Stage};
+use super::links::{self, LINKS_MAX};
+use super::spoken::Spoken;
 use super::stats::Stats;
+use super::target::{Exports, Share, Target, Who};
 use super::url::Url;
 use pagewire::blocking;
+use pagewire::nfs::rpc::{AuthSys, Credential};
+use pagewire::nfs::{self, Nfs3};
 use pagewire::operation::{Item, Operation};
-use pagewire::protocol::Protocol;
 use pagewire::smb::filetime::FileTime;
-use pagewire::smb::seal::Cipher;
-use pagewire::smb::sign::SigningAlgorithm;
-use pagewire::smb::{Config, Dialect, Entropy, FileId, Identity, Policy, Smb};
+use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Entry, Error, File, List, Open, Refusal, Sink, Space, Stat, Statfs,
-    Stream, plan,
+    Attributes, Client, Close, Connect, Entry, Error, File, List, Open, Reason, Refusal, Sink, Space, Stat,
+    Statfs, Stream, plan,
 };
-use pagewire_std::{MonotonicClock, Tcp};
+use pagewire_std::{MonotonicClock, Source, Tcp};
+use std::borrow::Cow;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What the engine calls it when a named user would be a guest.
-const NAMED_AS_GUEST: &str = "SMB2_SESSION_FLAG_IS_GUEST";
+/// What a command wants of a connection, whatever is spoken over it. There is one open file at a time.
+pub trait Session {
+    /// Everything up to a usable share or export.
+    fn log_in(&mut self) -> Result<(), Failure>;
+
+    /// Opens a file to read it.
+    fn open(&mut self, url: &Url) -> Result<Attributes, Failure>;
+
+    /// Shows all bytes of the open file to `each`, and gives the offset where it ended.
+    fn stream(
+        &mut self,
+        url: &Url,
+        ring: &mut dyn Sink,
+        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<u64, Failure>;
+
+    /// Gives the open file back, if there is one. What the server says about it is of no interest.
+    fn close(&mut self);
+
+    /// Shows the entries of a directory to `each`.
+    fn list(&mut self, url: &Url, each: &mut dyn FnMut(Entry<'_>) -> io::Result<()>) -> Result<(), Failure>;
+
+    /// The attributes of a file or directory.
+    fn stat(&mut self, url: &Url) -> Result<Attributes, Failure>;
+
+    /// The space of the file system that a path is on.
+    fn statfs(&mut self, url: &Url) -> Result<Space, Failure>;
+
+    /// Whether `url`, which has the same target, can be asked for over it.
+    fn covers(&self, url: &Url) -> bool;
+
+    /// Whether nothing more can be asked of it.
+    fn is_lost(&self) -> bool;
+
+    /// The bytes of one read with these pages.
+    fn read_len(&self, ring: &dyn Sink) -> u32;
+
+    /// The share or export as users of the system's own tools name it.
+    fn share(&self) -> String;
+
+    /// One line about what was negotiated.
+    fn describe(&self) -> String;
+
+    /// Adds what it has cost to `stats`. Once, at its end.
+    fn account(&self, stats: &mut Stats);
+}
 
 /// A connection and what drives it.
-pub struct Session<'m> {
-    client: Client<'m, Smb<'m>>,
+pub struct Connection<'m, P: Spoken> {
+    client: Client<'m, P>,
     io: Tcp,
     clock: MonotonicClock,
     target: &'m Target,
+    /// Where it leads, for messages.
+    place: String,
+    file: Option<File<P::Handle>>,
     /// The transport broke: the engine cannot know.
     cut: bool,
 }
 
-impl<'m> Session<'m> {
-    /// Connects to the server, and says nothing to it yet.
-    pub fn dial(
-        memory: &'m mut Memory,
-        target: &'m Target,
-        password: &'m str,
-        timeout: Duration,
-    ) -> Result<Self, Failure> {
-        let trouble = |cause| Failure::new(format!("connecting to {target}"), cause);
-        let engine = |error| trouble(Cause::Engine(error));
-        let entropy = pagewire_std::random().map_err(|error| trouble(Cause::Local(error)))?;
-        let smb = Smb::new(config(target, password, Entropy::from_bytes(entropy)));
-        let mut client = Client::new(memory.lend(), smb).map_err(engine)?;
-        client.set_timeout_ms(u32::try_from(target.timeout.as_millis()).unwrap_or(u32::MAX));
-        let io = Tcp::connect(&target.host, target.port, timeout);
-        let io = io.map_err(|error| trouble(Cause::Network(error)))?;
-        Ok(Session { client, io, clock: MonotonicClock::new(), target, cut: false })
-    }
+/// Connects to an SMB server, and says nothing to it yet.
+pub fn dial_smb<'m>(
+    memory: &'m mut Memory,
+    target: &'m Target,
+    share: &'m Share,
+    password: &'m str,
+    timeout: Duration,
+) -> Result<Connection<'m, Smb<'m>>, Failure> {
+    let place = target.to_string();
+    let entropy = random(&place).map(Entropy::from_bytes)?;
+    let smb = Smb::new(smb_config(&target.host, share, password, entropy));
+    dial(memory, target, place, smb, (Source::Any, share.port), timeout)
+}
 
-    /// Everything up to a usable share.
-    pub fn log_in(&mut self) -> Result<(), Failure> {
+/// Connects to an NFS server, of which as much of `path` is to be mounted as can be, and says nothing to it yet.
+pub fn dial_nfs<'m>(
+    memory: &'m mut Memory,
+    target: &'m Target,
+    exports: &'m Exports,
+    path: &'m str,
+    timeout: Duration,
+) -> Result<Connection<'m, Nfs3<'m>>, Failure> {
+    let place = format!("{target}{}", super::safe::text(path));
+    let xid = random(&place).map(u32::from_le_bytes)?;
+    let (machine_name, gids) = (exports.machine_name.as_str(), exports.gids.as_slice());
+    let who = AuthSys { stamp: 0, machine_name, uid: exports.uid, gid: exports.gid, gids };
+    let config = nfs::Config {
+        credential: Credential::Sys(who),
+        nfs_port: exports.nfs_port,
+        mount_port: exports.mount_port,
+        ..nfs::Config::new(path, xid)
+    };
+    let source = if exports.privileged { Source::Privileged } else { Source::Any };
+    let from_and_to = (source, Nfs3::first_port(&config));
+    dial(memory, target, place, Nfs3::new(config), from_and_to, timeout)
+}
+
+fn random<const LEN: usize>(place: &str) -> Result<[u8; LEN], Failure> {
+    let random = pagewire_std::random();
+    random.map_err(|error| Failure::new(format!("connecting to {place}"), Cause::Local(error)))
+}
+
+fn dial<'m, P: Spoken>(
+    memory: &'m mut Memory,
+    target: &'m Target,
+    place: String,
+    protocol: P,
+    (source, port): (Source, u16),
+    timeout: Duration,
+) -> Result<Connection<'m, P>, Failure> {
+    let trouble = |cause| {
+        let failure = Failure::new(format!("connecting to {place}"), cause);
+        Failure { wire: P::WIRE, ..failure }
+    };
+    let client = Client::new(memory.lend(), protocol);
+    let mut client = client.map_err(|error| trouble(Cause::Engine(error)))?;
+    client.set_timeout_ms(u32::try_from(target.timeout.as_millis()).unwrap_or(u32::MAX));
+    let io = Tcp::connect_from(source, &target.host, port, timeout).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied if source == Source::Privileged => {
+            trouble(Cause::Usage("only root may connect from a port below 1024".into()))
+        }
+        _ => trouble(Cause::Network(error)),
+    })?;
+    Ok(Connection { client, io, clock: MonotonicClock::new(), target, place, file: None, cut: false })
+}
+
+impl<P: Spoken> Session for Connection<'_, P> {
+    fn log_in(&mut self) -> Result<(), Failure> {
         let outcome = self.run(&mut Connect::new(), |()| Ok(()));
-        outcome.map_err(|cause| self.failure(format!("connecting to {}", self.target), cause))
+        outcome.map_err(|cause| self.failure(format!("connecting to {}", self.place), cause))
     }
 
-    /// Opens a file to read it.
-    pub fn open(&mut self, url: &Url) -> Result<File<FileId>, Failure> {
-        let outcome = self.run(&mut Open::new(&url.path), |()| Ok(()));
-        outcome.map_err(|cause| self.failure(format!("opening {url}"), cause))
+    fn open(&mut self, url: &Url) -> Result<Attributes, Failure> {
+        let file = self.at(url, "opening", |me, path| me.run(&mut Open::new(path), |()| Ok(())))?;
+        self.file = Some(file);
+        Ok(file.attributes)
     }
 
-    /// Shows all bytes of a file to `each`, and gives the offset where it ended.
-    pub fn stream(
+    fn stream(
         &mut self,
         url: &Url,
-        file: &File<FileId>,
         ring: &mut dyn Sink,
-        each: impl FnMut(&[u8]) -> io::Result<()>,
+        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<u64, Failure> {
-        let outcome = self.run(&mut Stream::new(file, 0, ring), each);
+        let outcome = match self.file {
+            Some(file) => self.run(&mut Stream::new(&file, 0, ring), each),
+            None => Err(Cause::Engine(Error::Invalid("no file is open"))),
+        };
         outcome.map_err(|cause| self.failure(format!("reading {url}"), cause))
     }
 
-    /// Gives a file back. What the server says about it is of no interest.
-    pub fn close(&mut self, file: &File<FileId>) {
-        let _ = self.run(&mut Close::new(file), |()| Ok(()));
+    fn close(&mut self) {
+        if let Some(file) = self.file.take() {
+            let _ = self.run(&mut Close::new(&file), |()| Ok(()));
+        }
     }
 
-    /// Shows the entries of a directory to `each`.
-    pub fn list(&mut self, url: &Url, each: impl FnMut(Entry<'_>) -> io::Result<()>) -> Result<(), Failure> {
-        let outcome = self.run(&mut List::new(&url.path), each);
-        outcome.map_err(|cause| self.failure(format!("listing {url}"), cause))
+    fn list(&mut self, url: &Url, each: &mut dyn FnMut(Entry<'_>) -> io::Result<()>) -> Result<(), Failure> {
+        self.at(url, "listing", |me, path| me.run(&mut List::new(path), &mut *each))
     }
 
-    /// The attributes of a file or directory.
-    pub fn stat(&mut self, url: &Url) -> Result<Attributes, Failure> {
-        let outcome = self.run(&mut Stat::new(&url.path), |()| Ok(()));
-        outcome.map_err(|cause| self.failure(format!("asking about {url}"), cause))
+    fn stat(&mut self, url: &Url) -> Result<Attributes, Failure> {
+        self.at(url, "asking about", |me, path| me.run(&mut Stat::new(path), |()| Ok(())))
     }
 
-    /// The space of the file system that a path is on.
-    pub fn statfs(&mut self, url: &Url) -> Result<Space, Failure> {
-        let outcome = self.run(&mut Statfs::new(&url.path), |()| Ok(()));
-        outcome.map_err(|cause| self.failure(format!("asking for the space of {url}"), cause))
+    fn statfs(&mut self, url: &Url) -> Result<Space, Failure> {
+        let tried = "asking for the space of";
+        self.at(url, tried, |me, path| me.run(&mut Statfs::new(path), |()| Ok(())))
     }
 
-    /// Whether nothing more can be asked of it.
-    pub fn is_lost(&self) -> bool {
+    fn covers(&self, url: &Url) -> bool {
+        self.client.protocol().covers(&url.path)
+    }
+
+    fn is_lost(&self) -> bool {
         self.cut || self.client.failed().is_some()
     }
 
-    /// The bytes of one read with these pages.
-    pub fn read_len(&self, ring: &dyn Sink) -> u32 {
+    fn read_len(&self, ring: &dyn Sink) -> u32 {
         let limits = self.client.protocol().limits();
         plan::request_len(ring.len() as u64, self.client.lent().slots, &limits)
     }
 
-    /// One line about what was negotiated.
-    pub fn describe(&self) -> String {
-        let smb = self.client.protocol();
-        let dialect = smb.dialect().map_or("", Dialect::name);
-        let guest = if smb.is_guest() { ", as a guest" } else { "" };
-        let protection = match (smb.sealing(), smb.signing()) {
-            (Some(cipher), _) => format!("sealed with {}", cipher_name(cipher)),
-            (None, Some(signing)) => format!("signed with {}", signing_name(signing)),
-            (None, None) => "neither signed nor sealed".to_owned(),
-        };
-        format!("connected to {}: SMB {dialect}, {protection}{guest}", self.target)
+    fn share(&self) -> String {
+        self.target.share(self.client.protocol().mounted())
     }
 
-    /// Adds what it has cost to `stats`. Once, at its end.
-    pub fn account(&self, stats: &mut Stats) {
-        let smb = self.client.protocol();
-        stats.dialect = smb.dialect().map(Dialect::name);
-        stats.signing = smb.signing().map(signing_name);
-        stats.cipher = smb.sealing().map(cipher_name);
-        stats.guest = smb.is_guest();
+    fn describe(&self) -> String {
+        format!("connected to {}: {}", self.target, self.client.protocol().describe())
+    }
+
+    fn account(&self, stats: &mut Stats) {
+        self.client.protocol().account(stats);
         stats.add(self.client.counters());
+    }
+}
+
+impl<'m, P: Spoken> Connection<'m, P> {
+    /// Runs `op` on the path of `url`, and where that meets a symbolic link, on the path that is meant, if links are
+    /// ours to follow.
+    fn at<T>(
+        &mut self,
+        url: &Url,
+        tried: &str,
+        mut op: impl FnMut(&mut Self, &str) -> Result<T, Cause>,
+    ) -> Result<T, Failure> {
+        let mut path = Cow::Borrowed(url.path.as_str());
+        for _ in 0..=LINKS_MAX {
+            let cause = match op(self, &path) {
+                Ok(output) => return Ok(output),
+                Err(cause) => cause,
+            };
+            path = match self.follow(&path, cause) {
+                Ok(meant) => Cow::Owned(meant),
+                Err(cause) => return Err(self.failure(format!("{tried} {url}"), cause)),
+            };
+        }
+        Err(self.failure(format!("{tried} {url}"), Cause::TooManyLinks))
+    }
+
+    /// The path that is meant by `path`, if it was a symbolic link that was the `cause`.
+    fn follow(&self, path: &str, cause: Cause) -> Result<String, Cause> {
+        let Cause::Engine(Error::Refused(refusal @ Refusal { reason: Reason::Symlink, .. })) = cause else {
+            return Err(cause);
+        };
+        let Some(link) = self.client.link(path) else { return Err(cause) };
+        let target = link.target.to_string();
+        let meant = links::resolve(path, link.end, &target);
+        let protocol = self.client.protocol();
+        let (why, wider) = if !P::LINKS {
+            ("which the server does not follow", None)
+        } else if link.target.chars().any(|c| c.is_err()) {
+            ("which is not UTF-8", None)
+        } else if protocol.covers(&meant) {
+            return Ok(meant);
+        } else {
+            ("which leads out of what is mounted", Some(links::common(protocol.mounted(), &meant)))
+        };
+        Err(Cause::Link(Box::new(Link { refusal, target, why, wider })))
     }
 
     fn failure(&self, tried: String, cause: Cause) -> Failure {
-        let as_nobody = !matches!(self.target.who, Who::Named { .. }) || self.client.protocol().is_guest();
-        let negotiated = self.client.protocol().dialect().is_some();
-        let stage = if negotiated { Stage::Negotiated } else { Stage::Connected };
-        let cause = match (cause, &self.target.who) {
-            (
-                Cause::Engine(Error::Refused(Refusal { name: NAMED_AS_GUEST, .. })),
-                Who::Named { user, .. },
-            ) => Cause::OnlyAsGuest(user.clone()),
-            (cause, _) => cause,
-        };
-        Failure { as_nobody, stage, ..Failure::new(tried, cause) }
+        let protocol = self.client.protocol();
+        let stage = if protocol.negotiated() { Stage::Negotiated } else { Stage::Connected };
+        let as_nobody = protocol.as_nobody(self.target);
+        let cause = P::explain(cause, self.target);
+        Failure { as_nobody, stage, wire: P::WIRE, ..Failure::new(tried, cause) }
     }
 
-    /// Where it leads.
-    pub fn target(&self) -> &Target {
-        self.target
-    }
-
-    fn run<O: Operation<Smb<'m>>>(
+    fn run<O: Operation<P>>(
         &mut self,
         op: &mut O,
-        mut each: impl FnMut(Item<'_, Smb<'m>, O>) -> io::Result<()>,
+        mut each: impl FnMut(Item<'_, P, O>) -> io::Result<()>,
     ) -> Result<O::Output, Cause> {
         let mut unwritten = None;
         let outcome = blocking::run_each(&mut self.client, &mut self.io, &self.clock, op, |item| {
@@ -174,25 +293,8 @@ impl<'m> Session<'m> {
     }
 }
 
-fn signing_name(algorithm: SigningAlgorithm) -> &'static str {
-    match algorithm {
-        SigningAlgorithm::HmacSha256 => "HMAC-SHA256",
-        SigningAlgorithm::AesCmac => "AES-128-CMAC",
-        SigningAlgorithm::AesGmac => "AES-128-GMAC",
-    }
-}
-
-fn cipher_name(cipher: Cipher) -> &'static str {
-    match cipher {
-        Cipher::Aes128Ccm => "AES-128-CCM",
-        Cipher::Aes128Gcm => "AES-128-GCM",
-        Cipher::Aes256Ccm => "AES-256-CCM",
-        Cipher::Aes256Gcm => "AES-256-GCM",
-    }
-}
-
-fn config<'m>(target: &'m Target, password: &'m str, entropy: Entropy) -> Config<'m> {
-    let identity = match &target.who {
+fn smb_config<'m>(host: &'m str, share: &'m Share, password: &'m str, entropy: Entropy) -> Config<'m> {
+    let identity = match &share.who {
         Who::Named { domain, user } => {
             Identity::Named { domain: domain.as_deref().unwrap_or(""), user, password }
         }
@@ -201,11 +303,11 @@ fn config<'m>(target: &'m Target, password: &'m str, entropy: Entropy) -> Config
     };
     let policy = |always| if always { Policy::Always } else { Policy::IfNeeded };
     Config {
-        dialects: target.dialects,
-        sign: policy(target.sign),
-        seal: policy(target.seal),
+        dialects: share.dialects,
+        sign: policy(share.sign),
+        seal: policy(share.seal),
         filetime: filetime(),
-        ..Config::new(&target.host, &target.share, identity, entropy)
+        ..Config::new(host, &share.name, identity, entropy)
     }
 }
 

@@ -21,7 +21,7 @@ type Out = BufWriter<File>;
 pub fn ls(args: &Ls, report: &mut Report) -> Result<(), Failure> {
     let reader = if io::stdout().is_terminal() { Reader::Terminal } else { Reader::Pipe };
     with_output(&args.url, &args.common, report, |session, url, out| {
-        session.list(url, |entry| match (args.json, args.long) {
+        session.list(url, &mut |entry| match (args.json, args.long) {
             (true, _) => json::line(out, &EntryJson::new(&entry)),
             (false, true) => long(out, &entry, reader),
             (false, false) => writeln!(out, "{}", Shown(entry.name, reader)),
@@ -44,7 +44,7 @@ pub fn stat(args: &Show, report: &mut Report) -> Result<(), Failure> {
 pub fn df(args: &Show, report: &mut Report) -> Result<(), Failure> {
     with_output(&args.url, &args.common, report, |session, url, out| {
         let space = session.statfs(url)?;
-        let share = session.target().share();
+        let share = session.share();
         let written = if args.json {
             json::line(out, &SpaceJson::new(&share, &space))
         } else {
@@ -59,7 +59,7 @@ fn with_output(
     url: &str,
     common: &Common,
     report: &mut Report,
-    mut show: impl FnMut(&mut Session<'_>, &Url, &mut Out) -> Result<(), Failure>,
+    mut show: impl FnMut(&mut dyn Session, &Url, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::new(platform::stdout().map_err(Failure::unwritten)?);
     let mut visitor = Visitor::new(common, IN_FLIGHT)?;

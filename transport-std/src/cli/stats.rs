@@ -1,6 +1,6 @@
 //! What a command has cost, as JSON.
 
-use super::failure::{Exit, Failure};
+use super::failure::{Cause, Exit, Failure};
 use pagewire::{Counters, Error};
 use serde::Serialize;
 
@@ -14,7 +14,9 @@ pub struct Stats {
     /// The first that happened.
     pub error: Option<Trouble>,
     pub connections: u32,
-    /// Of the last connection, as is all that was negotiated.
+    /// "smb" or "nfs". Of the last connection, as is all that was negotiated.
+    pub protocol: Option<&'static str>,
+    /// With NFS its version.
     pub dialect: Option<&'static str>,
     pub signing: Option<&'static str>,
     pub cipher: Option<&'static str>,
@@ -65,8 +67,9 @@ impl Stats {
 
 impl From<&Failure> for Trouble {
     fn from(failure: &Failure) -> Trouble {
-        let refusal = match failure.cause {
-            super::failure::Cause::Engine(Error::Refused(refusal)) => Some(refusal),
+        let refusal = match &failure.cause {
+            Cause::Engine(Error::Refused(refusal)) => Some(refusal),
+            Cause::Link(link) => Some(&link.refusal),
             _ => None,
         };
         Trouble {
@@ -128,7 +131,6 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use super::super::failure::Cause;
     use super::*;
 
     fn failure() -> Result<(), Failure> {
@@ -156,6 +158,7 @@ mod tests {
         report.stats.exit_code = report.exit() as u8;
         let json = serde_json::to_value(&report.stats).unwrap();
         for name in [
+            "protocol",
             "dialect",
             "signing",
             "cipher",

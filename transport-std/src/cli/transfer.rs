@@ -10,7 +10,6 @@ use super::session::Session;
 use super::stats::Report;
 use super::url::Url;
 use super::visit::Visitor;
-use pagewire::smb::FileId;
 use pagewire::{Attributes, Kind, Sink, Time};
 use std::fs::{File, FileTimes};
 use std::io::Write;
@@ -29,8 +28,8 @@ pub fn cat(args: &Cat, report: &mut Report) -> Result<(), Failure> {
 }
 
 /// One file that is to be read.
-struct Job<'j, 'm> {
-    session: &'j mut Session<'m>,
+struct Job<'j> {
+    session: &'j mut dyn Session,
     url: &'j Url,
     pages: &'j mut dyn Sink,
     messages: Messages,
@@ -44,7 +43,7 @@ fn transfer(
     transfer: &Transfer,
     common: &Common,
     report: &mut Report,
-    mut serve: impl FnMut(&mut Job<'_, '_>) -> Result<(), Failure>,
+    mut serve: impl FnMut(&mut Job<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut visitor = Visitor::new(common, transfer.in_flight)?;
     let read_len = transfer.rsize.or(visitor.options().rsize).unwrap_or(READ_LEN);
@@ -58,45 +57,38 @@ fn transfer(
     })
 }
 
-impl Job<'_, '_> {
+impl Job<'_> {
     fn fetch(&mut self, destination: &Destination, preserve: bool) -> Result<(), Failure> {
-        let file = self.session.open(self.url)?;
+        let opened = self.session.open(self.url)?;
         self.report.stats.read_size = Some(self.session.read_len(self.pages));
-        let mut is_open = true;
-        let outcome = match file.attributes.kind {
-            Kind::File => destination.write(|out| {
-                is_open = false;
-                self.copy(&file, destination, out, preserve)
-            }),
+        let outcome = match opened.kind {
+            Kind::File => destination.write(|out| self.copy(&opened, destination, out, preserve)),
             kind => Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(kind))),
         };
-        if is_open {
-            self.session.close(&file);
-        }
+        self.session.close();
         outcome
     }
 
     /// Writes what is lent, as it is lent: there is no buffer in between. Closes the file.
     fn copy(
         &mut self,
-        file: &pagewire::File<FileId>,
+        opened: &Attributes,
         destination: &Destination,
         mut out: &File,
         preserve: bool,
     ) -> Result<(), Failure> {
-        let len = file.attributes.len;
-        let mut progress = Progress::new(self.url, len, destination, self.messages);
-        let end = self.session.stream(self.url, file, self.pages, |bytes| {
+        let mut progress = Progress::new(self.url, opened.len, destination, self.messages);
+        let end = self.session.stream(self.url, self.pages, &mut |bytes| {
             out.write_all(bytes)?;
             progress.advance(bytes.len());
             Ok(())
         });
         // Samba tells the times that a file had when it was opened for as long as it is open.
-        self.session.close(file);
+        self.session.close();
         let end = end.map_err(|failure| destination.blame(failure))?;
-        self.must_be_unchanged(&file.attributes, end)?;
+        self.must_be_unchanged(opened, end)?;
         if preserve {
-            keep_times(out, &file.attributes).map_err(|error| destination.failure(error))?;
+            keep_times(out, opened).map_err(|error| destination.failure(error))?;
         }
         progress.done();
         Ok(())
@@ -113,6 +105,9 @@ impl Job<'_, '_> {
             Ok(now) => change(opened, &now).map_or(Ok(()), |how| Err(changed(how.into()))),
             Err(failure) if failure.exit() == Exit::NotFound => {
                 Err(changed("it is not there any more".into()))
+            }
+            Err(Failure { cause: Cause::Link(_), .. }) => {
+                Err(changed("it is a link to another place now".into()))
             }
             Err(failure) => Err(failure),
         }

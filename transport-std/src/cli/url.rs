@@ -1,13 +1,24 @@
-//! Where a file is: `smb://[domain;]user@host[:port]/share/path?query` and `//host/share/path`.
+//! Where a file is: `smb://[domain;]user@host[:port]/share/path?query`, `//host/share/path`,
+//! `nfs://host[:port]/export/path?query` and `host:/export/path`.
 
 use super::safe;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 
-/// A parsed address. The path is relative to the share, with `/` between names.
+/// What is spoken with a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    #[default]
+    Smb,
+    Nfs,
+}
+
+/// A parsed address. The path has `/` between names. With SMB it is relative to the share; with NFS it starts at the
+/// server's root, with a `/`, and the share is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     text: String,
+    pub wire: Wire,
     pub domain: Option<String>,
     pub user: Option<String>,
     pub host: String,
@@ -21,30 +32,42 @@ pub struct Url {
 const PASSWORD: &str = "a password in the URL is refused, because lists of processes and the history of \
                         the shell would show it; use PAGEWIRE_PASSWORD, --credentials FILE, \
                         --password-command, or wait to be asked";
-const FORMS: &str = "expected smb://[domain;]user@host[:port]/share/path or //host/share/path";
+const FORMS: &str = "expected smb://[domain;]user@host[:port]/share/path, //host/share/path, \
+                     nfs://host[:port]/export/path or host:/export/path";
 
 impl Url {
     /// What is wrong with it is said without repeating it: it may hold a password.
     pub fn parse(text: &str) -> Result<Url, String> {
-        // `//host/share/path` is no URL: nothing in it is encoded and `?` is part of a name.
-        let (rest, is_url) = match strip_scheme(text)? {
-            Some(rest) => (rest, true),
-            None => (text.strip_prefix("//").ok_or(FORMS)?, false),
-        };
+        let (wire, is_url, rest) = form(text)?;
         let (rest, query) = match rest.split_once('?') {
             Some((rest, query)) if is_url => (rest, query),
             _ => (rest, ""),
         };
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        // `host:/path` has a `:` where a URL would have a port.
+        let authority =
+            if wire == Wire::Nfs && !is_url { authority.trim_end_matches(':') } else { authority };
         let (userinfo, host) = match authority.rsplit_once('@') {
             Some((userinfo, host)) => (Some(userinfo), host),
             None => (None, authority),
         };
         let (domain, user) = identity(userinfo, is_url)?;
+        if wire == Wire::Nfs && user.is_some() {
+            return Err(
+                "NFS knows users by their numbers: uid= and gid= in the query, or --uid and --gid".into()
+            );
+        }
         let (host, port) = host_and_port(host)?;
-        let (share, path) = share_and_path(path, is_url)?;
+        let mut names = names(path, is_url)?;
+        let (share, path) = match wire {
+            Wire::Smb if names.is_empty() => {
+                return Err("the URL names no share: smb://host/SHARE/path".into());
+            }
+            Wire::Smb => (names.remove(0), names.join("/")),
+            Wire::Nfs => (String::new(), format!("/{}", names.join("/"))),
+        };
         let query = query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect();
-        Ok(Url { text: text.to_owned(), domain, user, host, port, share, path, query })
+        Ok(Url { text: text.to_owned(), wire, domain, user, host, port, share, path, query })
     }
 
     /// The last name of the path; empty at the root of the share.
@@ -60,14 +83,20 @@ impl fmt::Display for Url {
     }
 }
 
-fn strip_scheme(text: &str) -> Result<Option<&str>, String> {
+/// What is spoken, whether it is a URL, and what stands behind the scheme. What is no URL is taken as it stands: nothing
+/// in it is encoded, and `?` is part of a name.
+fn form(text: &str) -> Result<(Wire, bool, &str), String> {
+    if let Some(rest) = text.strip_prefix("//") {
+        return Ok((Wire::Smb, false, rest));
+    }
     match text.split_once("://") {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("smb") => Ok(Some(rest)),
-        Some((scheme, _)) if scheme.eq_ignore_ascii_case("nfs") => {
-            Err(format!("nfs is not read yet; {FORMS}"))
-        }
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("smb") => Ok((Wire::Smb, true, rest)),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("nfs") => Ok((Wire::Nfs, true, rest)),
         Some((scheme, _)) if !scheme.contains('/') => Err(format!("unknown kind of URL; {FORMS}")),
-        _ => Ok(None),
+        _ => match text.split_once('/') {
+            Some((host, _)) if host.ends_with(':') => Ok((Wire::Nfs, false, text)),
+            _ => Err(FORMS.into()),
+        },
     }
 }
 
@@ -121,15 +150,13 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
     Ok((host.to_owned(), port.transpose()?))
 }
 
-fn share_and_path(text: &str, is_url: bool) -> Result<(String, String), String> {
-    let decoded = decoded(text, is_url, "the path of the URL is not UTF-8")?;
-    let mut names = decoded.split('/').filter(|name| !name.is_empty());
-    let share = names.next().ok_or("the URL names no share: smb://host/SHARE/path")?.to_owned();
-    let path: Vec<&str> = names.collect();
-    if path.iter().any(|name| matches!(*name, "." | "..")) {
-        return Err("`.` and `..` have no meaning in the path of an SMB URL".into());
+fn names(path: &str, is_url: bool) -> Result<Vec<String>, String> {
+    let path = decoded(path, is_url, "the path of the URL is not UTF-8")?;
+    let names: Vec<_> = path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if names.iter().any(|name| matches!(name.as_str(), "." | "..")) {
+        return Err("`.` and `..` have no meaning in the path of a URL".into());
     }
-    Ok((share, path.join("/")))
+    Ok(names)
 }
 
 fn pair(text: &str) -> (String, Option<String>) {
@@ -231,12 +258,39 @@ mod tests {
             "smb://host:65536/s",
             "smb://host:x/s",
             "http://host/s",
-            "nfs://host/e",
+            "nfs://",
+            "nfs:///export",
+            "nfs://me@host/export",
+            "nfs://host:0/export",
+            "nfs://host/export/../x",
+            ":/export",
+            "host:",
+            "a/b:/export",
             "smb://host/s/../x",
             "smb://host/s/%2e%2e/x",
             "smb://host/s/./x",
         ] {
             assert!(Url::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn nfs_paths_start_at_the_root_of_the_server() {
+        let url = self::url("NFS://host:2050/export/caf%C3%A9%3F/a?version=3&uid=1000");
+        assert_eq!((url.wire, url.host.as_str(), url.port), (Wire::Nfs, "host", Some(2050)));
+        assert_eq!((url.share.as_str(), url.path.as_str(), url.file_name()), ("", "/export/café?/a", "a"));
+        assert_eq!(url.query[1], ("uid".into(), Some("1000".into())));
+        for (text, path) in [
+            ("nfs://host", "/"),
+            ("nfs://host/", "/"),
+            ("nfs://host//export/", "/export"),
+            ("host:/", "/"),
+            ("host:/export/100%25?x", "/export/100%25?x"),
+            ("[::1]:/export", "/export"),
+        ] {
+            let url = self::url(text);
+            assert_eq!((url.wire, url.port, url.path.as_str()), (Wire::Nfs, None, path), "{text}");
+        }
+        assert_eq!(self::url("[::1]:/e").host, "::1");
     }
 }

@@ -4,9 +4,11 @@ use super::args::Common;
 use super::budget::Memory;
 use super::credentials::Secrets;
 use super::failure::{Cause, Failure};
-use super::options::{Options, Target, Who};
-use super::session::Session;
+use super::links;
+use super::options::Options;
+use super::session::{self, Session};
 use super::stats::Report;
+use super::target::{Place, Target, Who};
 use super::url::Url;
 
 /// The options, the memory and the secrets of a command.
@@ -24,7 +26,7 @@ impl<'c> Visitor<'c> {
     pub fn new(common: &'c Common, in_flight: u16) -> Result<Visitor<'c>, Failure> {
         let options = common.options().map_err(usage)?;
         let (secrets, fallback) =
-            Secrets::new(options.credentials.as_deref(), common.password_command.clone())?;
+            Secrets::new(options.credentials.as_deref(), options.password_command.clone())?;
         Ok(Visitor { common, options, memory: Memory::new(in_flight)?, secrets, fallback })
     }
 
@@ -44,16 +46,18 @@ impl<'c> Visitor<'c> {
         &mut self,
         urls: &[String],
         report: &mut Report,
-        mut serve: impl FnMut(&mut Session<'_>, &Url, &mut Report) -> Result<(), Failure>,
+        mut serve: impl FnMut(&mut dyn Session, &Url, &mut Report) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let parsed: Result<Vec<_>, _> = urls.iter().map(|text| self.parse(text)).collect();
         let parsed = parsed.map_err(usage)?;
         let mut rest = parsed.as_slice();
+        let mut wider = None;
         while let Some((_, target)) = rest.first()
             && !report.unread
         {
             let same = rest.iter().take_while(|(_, other)| other == target).count();
-            let served = self.serve(target, &rest[..same], report, &mut serve);
+            let served;
+            (served, wider) = self.serve(target, &rest[..same], wider, report, &mut serve);
             rest = &rest[served..];
         }
         Ok(())
@@ -65,58 +69,107 @@ impl<'c> Visitor<'c> {
         Ok((url, target))
     }
 
-    /// As many of `urls` as one connection serves. If there is none to be had, they have all failed: to try a
-    /// password that was refused once more for each of them could lock the account.
+    /// As many of `urls` as one connection serves, and what the next must mount if it is a link that ends it. If there is
+    /// none to be had, they have all failed: to try a password that was refused once more for each of them could lock the
+    /// account.
     fn serve(
         &mut self,
         target: &Target,
         urls: &[(Url, Target)],
+        wider: Option<Wider>,
         report: &mut Report,
-        serve: &mut impl FnMut(&mut Session<'_>, &Url, &mut Report) -> Result<(), Failure>,
-    ) -> usize {
-        let password = match &target.who {
-            Who::Named { user, .. } => self.secrets.password(user, &target.host),
-            Who::Guest | Who::Anonymous => Ok(""),
-        };
-        let session = password.and_then(|password| {
-            Session::dial(&mut self.memory, target, password, self.common.connect_timeout)
-        });
-        let mut session = match session {
+        serve: &mut impl FnMut(&mut dyn Session, &Url, &mut Report) -> Result<(), Failure>,
+    ) -> (usize, Option<Wider>) {
+        let verbose = self.common.messages.verbose;
+        let (mount, before) = wider.map(|wider| (wider.mount, wider.outcome)).unzip();
+        let path = mount.as_deref().unwrap_or_else(|| to_mount(urls));
+        let mut session = match self.dial(target, path) {
             Ok(session) => session,
             Err(failure) => {
                 report.outcome(Err(failure));
-                return urls.len();
+                return (urls.len(), None);
             }
         };
-        let mut served = urls.len();
-        match session.log_in() {
-            Err(failure) => report.outcome(Err(failure)),
-            Ok(()) => {
-                if self.common.messages.verbose {
+        let served = match (session.log_in(), before) {
+            (Ok(()), _) => {
+                if verbose {
                     tell!("pagewire: {}", session.describe());
                 }
-                served = serve_all(&mut session, urls, report, serve);
+                serve_all(session.as_mut(), urls, report, serve)
             }
-        }
+            // More than before is not mounted: what was wrong before is what is wrong.
+            (Err(_), Some(before)) => {
+                report.outcome(before);
+                (1, None)
+            }
+            (Err(failure), None) => {
+                report.outcome(Err(failure));
+                (urls.len(), None)
+            }
+        };
         session.account(&mut report.stats);
         served
+    }
+
+    fn dial<'s>(&'s mut self, target: &'s Target, path: &'s str) -> Result<Box<dyn Session + 's>, Failure> {
+        let (memory, timeout) = (&mut self.memory, self.common.connect_timeout);
+        match &target.place {
+            Place::Smb(share) => {
+                let password = match &share.who {
+                    Who::Named { user, .. } => self.secrets.password(user, &target.host)?,
+                    Who::Guest | Who::Anonymous => "",
+                };
+                Ok(Box::new(session::dial_smb(memory, target, share, password, timeout)?))
+            }
+            Place::Nfs(exports) => Ok(Box::new(session::dial_nfs(memory, target, exports, path, timeout)?)),
+        }
+    }
+}
+
+/// A link leads out of what is mounted.
+struct Wider {
+    /// What must be mounted instead.
+    mount: String,
+    /// What came of the URL, if it is not.
+    outcome: Result<(), Failure>,
+}
+
+/// What an NFS server is asked to mount, as far as it lets that be mounted: the path of the first URL; or the directory
+/// that it is in, where the next one is there too, since some servers mount a file and nothing beside it.
+fn to_mount(urls: &[(Url, Target)]) -> &str {
+    match urls {
+        [(first, _), (next, _), ..] => {
+            let parent = links::parent(&first.path);
+            if links::is_below(&next.path, parent) { parent } else { &first.path }
+        }
+        [(only, _)] => &only.path,
+        [] => "/",
     }
 }
 
 fn serve_all(
-    session: &mut Session<'_>,
+    session: &mut dyn Session,
     urls: &[(Url, Target)],
     report: &mut Report,
-    serve: &mut impl FnMut(&mut Session<'_>, &Url, &mut Report) -> Result<(), Failure>,
-) -> usize {
+    serve: &mut impl FnMut(&mut dyn Session, &Url, &mut Report) -> Result<(), Failure>,
+) -> (usize, Option<Wider>) {
     for (index, (url, _)) in urls.iter().enumerate() {
+        if index > 0 && !session.covers(url) {
+            return (index, None);
+        }
         let outcome = serve(session, url, report);
+        if let Err(Failure { cause: Cause::Link(link), .. }) = &outcome
+            && let Some(mount) = link.wider.clone()
+        {
+            // More is mounted each time, so this ends.
+            return (index, Some(Wider { mount, outcome }));
+        }
         report.outcome(outcome);
         if report.unread || session.is_lost() {
-            return index + 1;
+            return (index + 1, None);
         }
     }
-    urls.len()
+    (urls.len(), None)
 }
 
 /// What is wrong with the command line.
