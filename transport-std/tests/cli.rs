@@ -103,7 +103,8 @@ fn wrong_usage_is_2() {
         &["ls", "smb://h/s", "--sign"],
         &["ls", "smb://h/s", "--seal"],
         &["ls", "smb://h/s", "--uid", "0"],
-        &["ls", "nfs://h/e", "--vers", "4.2"],
+        &["ls", "nfs://h/e", "--vers", "4.3"],
+        &["ls", "nfs://h/e?mountport=1", "--vers", "4.2"],
         &["ls", "nfs://h/e", "--seal"],
         &["ls", "nfs://me@h/e"],
     ] {

@@ -33,6 +33,12 @@ impl Server {
         format!("nfs://{host}:{nfs}{path}?mountport={mount}&uid=1000&gid=1000")
     }
 
+    /// The same with NFS 4, which has one port.
+    fn url4(&self, version: &str, path: &str) -> String {
+        let (host, nfs, _) = nfs_address(&self.address);
+        format!("nfs://{host}:{nfs}{path}?version={version}&uid=1000&gid=1000")
+    }
+
     fn local(&self, path: &str) -> PathBuf {
         self.lab.files.join(path)
     }
@@ -121,7 +127,8 @@ fn every_kind_of_failure_has_its_exit_code_and_leaves_no_file() {
             (url("/denied/size-1"), &[5, 8], "MNT3ERR"),
             (url("/export/wide"), &[8], "directory"),
             (format!("nfs://{host}:{nfs}/export/x?mountport={closed}"), &[4], "refused"),
-            (format!("nfs://{host}/export/x?version=4.1"), &[2], "this build reads NFS 3"),
+            (format!("nfs://{host}/export/x?version=4.3"), &[2], "expected an NFS version"),
+            (format!("nfs://{host}/export/x?version=4.1&mountport=1"), &[2], "mountport"),
             (format!("nfs://me@{host}/export/x"), &[2], "--uid"),
         ];
         for (url, codes, says) in cases {
@@ -257,5 +264,90 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!(head.stdout.len(), 10);
         let output = cat.wait_with_output().unwrap();
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{}", server.name);
+    }
+}
+
+/// What is asked for, and what is spoken then.
+const NFS4: [(&str, &str); 4] = [("4", "4.2"), ("4.0", "4.0"), ("4.1", "4.1"), ("4.2", "4.2")];
+
+#[test]
+fn nfs_4_gets_files_and_says_which_version_it_was() {
+    for server in Server::all() {
+        let (host, nfs, _) = nfs_address(&server.address);
+        let expected = fs::read(server.local("size-1048577")).unwrap();
+        for (version, spoken) in NFS4 {
+            let what = format!("{} {version}", server.name);
+            let dir = scratch("get4");
+            let url = server.url4(version, "/export/size-1048577");
+            let output = run(&["get", "--stats", "json", &url, "-O", dir.to_str().unwrap()]);
+            let stats = text(&output.stderr);
+            assert!(output.status.success(), "{what}: {stats}");
+            let dialect = format!(r#""dialect":"{spoken}""#);
+            assert!(stats.contains(r#""protocol":"nfs""#) && stats.contains(&dialect), "{what}: {stats}");
+            assert_eq!(fs::read(dir.join("size-1048577")).unwrap(), expected, "{what}");
+            fs::remove_dir_all(dir).unwrap();
+            // The spellings of mount, and several files over one connection.
+            let options = match version.split_once('.') {
+                Some((major, minor)) => format!("nfsvers={major},minorversion={minor}"),
+                None => format!("vers={version}"),
+            };
+            let options = format!("{options},port={nfs},uid=1000,gid=1000");
+            let (one, other) = (format!("{host}:/export/size-1"), format!("{host}:/export/many/file-07"));
+            let output = run(&["cat", "--stats", "json", "--opt", &options, &one, &other]);
+            let both =
+                [fs::read(server.local("size-1")).unwrap(), fs::read(server.local("many/file-07")).unwrap()];
+            let stats = text(&output.stderr);
+            assert_eq!(output.stdout, both.concat(), "{what}: {stats}");
+            assert!(number(&stats, "connections") == 1 && stats.contains(&dialect), "{what}: {stats}");
+        }
+    }
+}
+
+#[test]
+fn nfs_4_lists_stats_and_tells_the_space() {
+    for server in Server::all() {
+        for (version, _) in NFS4 {
+            let what = format!("{} {version}", server.name);
+            let output = run(&["ls", &server.url4(version, "/export/wide")]);
+            assert_eq!(text(&output.stdout).lines().count(), 1000, "{what}: {}", text(&output.stderr));
+            let output = run(&["ls", &server.url4(version, "/")]);
+            assert!(text(&output.stdout).lines().any(|line| line.starts_with("export")), "{what}");
+            let stat = text(&run(&["stat", "--json", &server.url4(version, "/export/size-65537")]).stdout);
+            assert!(stat.contains(r#""size":65537"#), "{what}: {stat}");
+            let df = run(&["df", &server.url4(version, "/export")]);
+            assert!(df.status.success(), "{what}: {}", text(&df.stderr));
+            assert!(text(&df.stdout).contains("127.0.0.1:/"), "{what}: {}", text(&df.stdout));
+        }
+    }
+}
+
+#[test]
+fn nfs_4_follows_links_and_says_what_is_missing() {
+    for server in Server::all() {
+        for (version, _) in NFS4 {
+            for (path, local) in [
+                ("to-small", "small.txt"),
+                ("to-many/file-07", "many/file-07"),
+                ("chain-16", "links/chain-16"),
+            ] {
+                let output = run(&["cat", &server.url4(version, &format!("/export/links/{path}"))]);
+                let what = format!("{} {version} {path}: {}", server.name, text(&output.stderr));
+                assert_eq!(output.stdout, fs::read(server.local(local)).unwrap(), "{what}");
+            }
+            for (path, code, says) in [
+                ("/export/missing", 5, "NFS4ERR_NOENT"),
+                ("/no/such/path", 5, "NFS4ERR_NOENT"),
+                ("/export/size-1/x", 8, "NFS4ERR_NOTDIR"),
+                ("/export/wide", 8, "directory"),
+                ("/export/links/loop-a", 5, "too many symbolic links"),
+                ("/export/links/dangling", 5, "NFS4ERR_NOENT"),
+            ] {
+                let output = run(&["cat", &server.url4(version, path)]);
+                let stderr = text(&output.stderr);
+                let what = format!("{} {version} {path}: {stderr}", server.name);
+                assert_eq!(output.status.code(), Some(code), "{what}");
+                assert!(stderr.contains(says), "{what}");
+            }
+        }
     }
 }

@@ -13,13 +13,16 @@ URLs:
   smb://[domain;]user@host[:port]/share/path?query   path, user and domain are percent-decoded;
                                                      [::1] for IPv6; query: vers, sec, sign, seal, timeout
   //host/share/path                                  taken as it stands
-  nfs://host[:port]/export/path?query                path is percent-decoded; query: version (3), nfsport, mountport,
-                                                     uid, gid, timeout
+  nfs://host[:port]/export/path?query                path is percent-decoded; query: version (3, 4, 4.0, 4.1, 4.2),
+                                                     nfsport, mountport, uid, gid, timeout
   host:/export/path                                  NFS, taken as it stands
 SMB: without a user anywhere it is a guest. The server follows symbolic links; where it does not, the error says
 where they point.
-NFS: the server is told the user's number and believes it or not. Ports that are not given are asked of its port
-mapper. As much of the path is mounted as the server allows, and symbolic links below that are followed.
+NFS: the server is told the user's number and believes it or not. The version is 3
+unless --vers or version= names another; 4 is the highest of 4.0 to 4.2 that the server has. No other is tried.
+NFS 3: ports that are not given are asked of the server's port mapper. As much of the path is mounted as the server
+allows, and symbolic links below that are followed.
+NFS 4: nothing is mounted, paths start at the server's root, and links are followed. The port is 2049 unless given.
 
 Passwords (SMB) come from the first of: --credentials, --password-command, PAGEWIRE_PASSWORD, PASSWD_FD,
 PASSWD_FILE, and else the terminal is asked. They are never taken from the command line.
@@ -153,7 +156,8 @@ pub struct Transfer {
 #[derive(Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Common {
-    /// The SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1; 2 or 3 for any of them [default: all]. The NFS version: 3
+    /// The SMB dialect: 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1; 2 or 3 for any of them [default: all]. The NFS version: 3,
+    /// 4.0, 4.1, 4.2; 4 for the highest that both have [default: 3]
     #[arg(long, value_name = "VERSION")]
     vers: Option<String>,
     /// How to prove who you are (SMB)
@@ -183,7 +187,7 @@ pub struct Common {
     /// Connect from a port below 1024, which only root may use and some servers want (NFS)
     #[arg(long)]
     privileged_port: bool,
-    /// The TCP port [default: SMB 445, NFS what its port mapper says]
+    /// The TCP port [default: SMB 445, NFS 3 what its port mapper says, NFS 4 2049]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// A file with username=, password= and domain=, as mount.cifs and smbclient -A take it (SMB)
@@ -235,6 +239,7 @@ impl Common {
         }
         let own = Options {
             vers: self.vers.clone(),
+            minor_version: None,
             sec: self.sec,
             sign: self.sign,
             seal: self.seal,

@@ -2,6 +2,7 @@
 
 use super::budget::{self, IN_FLIGHT, Memory, READ_LEN};
 use super::failure::{Cause, Failure};
+use super::options::NfsVersion;
 use super::platform;
 use super::session::{self, Session};
 use super::target::{Exports, Place, Share, Target, Who};
@@ -82,6 +83,7 @@ impl Way {
             }
             Speaks::Nfs3 => {
                 let exports = Exports {
+                    version: NfsVersion::V3,
                     nfs_port: Some(servers.nfs.port()),
                     mount_port: Some(servers.nfs.port()),
                     machine_name: "demo".into(),
@@ -229,7 +231,7 @@ fn read_back(
     let mut memory = Memory::new(IN_FLIGHT)?;
     let mut session: Box<dyn Session> = match &target.place {
         Place::Smb(share) => Box::new(session::dial_smb(&mut memory, &target, share, PASSWORD, timeout)?),
-        Place::Nfs(exports) => Box::new(session::dial_nfs(&mut memory, &target, exports, "/", timeout)?),
+        Place::Nfs(exports) => Box::new(session::dial_nfs3(&mut memory, &target, exports, "/", timeout)?),
     };
     session.log_in()?;
     let begin = Instant::now();

@@ -1,8 +1,8 @@
 //! How to connect: by options of the command line, a list as `mount -o` takes it, or the query of a URL.
 
 use super::quantity;
-use super::safe;
 use pagewire::limits::REQUEST_LEN_MIN;
+use pagewire::nfs::nfs4;
 use pagewire::smb::{Dialect, Dialects};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +21,8 @@ pub enum Sec {
 pub struct Options {
     /// What it means depends on what is spoken: see [`dialects`] and [`nfs_version`].
     pub vers: Option<String>,
+    /// The part of an NFS version behind the dot, where it stands alone.
+    pub minor_version: Option<u32>,
     pub sec: Option<Sec>,
     pub sign: bool,
     pub seal: bool,
@@ -45,6 +47,7 @@ impl Options {
         let text = || needed().map(|value| Some(value.to_owned()));
         match name {
             "vers" | "version" | "nfsvers" => self.vers = text()?,
+            "minorversion" => self.minor_version = Some(minor_version(needed()?)?),
             "sec" => self.sec = Some(sec(needed()?)?),
             "sign" => self.sign |= switch(name, value)?,
             "seal" => self.seal |= switch(name, value)?,
@@ -86,6 +89,7 @@ impl Options {
     pub fn or(self, others: Options) -> Options {
         Options {
             vers: self.vers.or(others.vers),
+            minor_version: self.minor_version.or(others.minor_version),
             sec: self.sec.or(others.sec),
             sign: self.sign || others.sign,
             seal: self.seal || others.seal,
@@ -122,6 +126,7 @@ impl Options {
     /// The first of what only NFS knows.
     pub fn of_nfs(&self) -> Option<&'static str> {
         let all = [
+            (self.minor_version.is_some(), "minorversion"),
             (self.mount_port.is_some(), "mountport"),
             (self.uid.is_some(), "uid"),
             (self.gid.is_some(), "gid"),
@@ -152,15 +157,38 @@ pub fn dialects(text: &str) -> Result<Dialects, String> {
     })
 }
 
-/// The NFS versions that are spoken here.
-pub fn nfs_version(text: &str) -> Result<(), String> {
-    match text {
-        "3" | "default" => Ok(()),
-        _ if text == "4" || text.starts_with("4.") => {
-            Err(format!("version {} of NFS is not read yet: this build reads NFS 3", safe::text(text)))
+/// A version of NFS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NfsVersion {
+    #[default]
+    V3,
+    /// With this minor version, or with the highest that both have.
+    V4(Option<u32>),
+}
+
+/// The version of `vers=` and `minorversion=`, in the spellings of mount.nfs and libnfs.
+pub fn nfs_version(text: Option<&str>, minor: Option<u32>) -> Result<NfsVersion, String> {
+    let version = match text {
+        None if minor.is_some() => NfsVersion::V4(None),
+        None | Some("3" | "default") => NfsVersion::V3,
+        Some("4") => NfsVersion::V4(None),
+        Some("4.0") => NfsVersion::V4(Some(0)),
+        Some("4.1") => NfsVersion::V4(Some(1)),
+        Some("4.2") => NfsVersion::V4(Some(2)),
+        Some(_) => return Err("expected an NFS version: 3, 4, 4.0, 4.1 or 4.2".into()),
+    };
+    match (version, minor) {
+        (version, None) => Ok(version),
+        (NfsVersion::V4(named), Some(minor)) if named.is_none_or(|named| named == minor) => {
+            Ok(NfsVersion::V4(Some(minor)))
         }
-        _ => Err("expected an NFS version: this build reads NFS 3".into()),
+        _ => Err("minorversion= and the NFS version contradict each other: leave one of them out".into()),
     }
+}
+
+fn minor_version(text: &str) -> Result<u32, String> {
+    let minor = text.parse().ok().filter(|minor| *minor <= nfs4::MINOR_MAX);
+    minor.ok_or_else(|| "expected a minor version of NFS 4: 0, 1 or 2".into())
 }
 
 /// Bytes of one read request, in whole steps of 64K: that is what a credit pays for, and the engine asks for
@@ -232,10 +260,30 @@ mod tests {
     fn versions_of_smb_and_of_nfs() {
         assert_eq!(dialects("3.0"), Ok(Dialects::only(Dialect::Smb300)));
         assert!(dialects("1.0").is_err() && dialects("4").is_err());
-        assert_eq!(nfs_version("3"), Ok(()));
-        for later in ["4", "4.0", "4.1", "4.2"] {
-            assert!(nfs_version(later).unwrap_err().contains("this build reads NFS 3"), "{later}");
+        let version = |options: &str| {
+            let options = list(options);
+            nfs_version(options.vers.as_deref(), options.minor_version)
+        };
+        for (options, expected) in [
+            ("", NfsVersion::V3),
+            ("vers=3", NfsVersion::V3),
+            ("vers=default", NfsVersion::V3),
+            ("nfsvers=4", NfsVersion::V4(None)),
+            ("vers=4.0", NfsVersion::V4(Some(0))),
+            ("version=4.1", NfsVersion::V4(Some(1))),
+            ("nfsvers=4.2", NfsVersion::V4(Some(2))),
+            ("vers=4,minorversion=1", NfsVersion::V4(Some(1))),
+            ("minorversion=0", NfsVersion::V4(Some(0))),
+            ("vers=4.2,minorversion=2", NfsVersion::V4(Some(2))),
+        ] {
+            assert_eq!(version(options), Ok(expected), "{options}");
         }
-        assert!(nfs_version("2").is_err() && nfs_version("3.1.1").is_err());
+        for bad in ["vers=2", "vers=3.1.1", "vers=4.3", "vers=4.", "vers=3,minorversion=1"] {
+            assert!(version(bad).is_err(), "{bad}");
+        }
+        assert!(version("vers=4.1,minorversion=2").unwrap_err().contains("contradict"));
+        for bad in ["minorversion=3", "minorversion", "minorversion=x"] {
+            assert!(Options::default().set_list(bad).is_err(), "{bad}");
+        }
     }
 }

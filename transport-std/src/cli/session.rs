@@ -9,7 +9,7 @@ use super::target::{Exports, Share, Target, Who};
 use super::url::Url;
 use pagewire::blocking;
 use pagewire::nfs::rpc::{AuthSys, Credential};
-use pagewire::nfs::{self, Nfs3};
+use pagewire::nfs::{self, Nfs3, Nfs4, nfs4};
 use pagewire::operation::{Item, Operation};
 use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
@@ -97,8 +97,8 @@ pub fn dial_smb<'m>(
     dial(memory, target, place, smb, (Source::Any, share.port), timeout)
 }
 
-/// Connects to an NFS server, of which as much of `path` is to be mounted as can be, and says nothing to it yet.
-pub fn dial_nfs<'m>(
+/// Connects to an NFS 3 server, of which as much of `path` is to be mounted as can be, and says nothing to it yet.
+pub fn dial_nfs3<'m>(
     memory: &'m mut Memory,
     target: &'m Target,
     exports: &'m Exports,
@@ -107,17 +107,45 @@ pub fn dial_nfs<'m>(
 ) -> Result<Connection<'m, Nfs3<'m>>, Failure> {
     let place = format!("{target}{}", super::safe::text(path));
     let xid = random(&place).map(u32::from_le_bytes)?;
-    let (machine_name, gids) = (exports.machine_name.as_str(), exports.gids.as_slice());
-    let who = AuthSys { stamp: 0, machine_name, uid: exports.uid, gid: exports.gid, gids };
     let config = nfs::Config {
-        credential: Credential::Sys(who),
+        credential: credential(exports),
         nfs_port: exports.nfs_port,
         mount_port: exports.mount_port,
         ..nfs::Config::new(path, xid)
     };
-    let source = if exports.privileged { Source::Privileged } else { Source::Any };
-    let from_and_to = (source, Nfs3::first_port(&config));
+    let from_and_to = (source(exports), Nfs3::first_port(&config));
     dial(memory, target, place, Nfs3::new(config), from_and_to, timeout)
+}
+
+/// What tells one NFS 4 connection from all others. A server would take a second one of the same name for the first one
+/// started anew, and end that.
+pub type Owner = [u8; 16];
+
+/// Connects to an NFS 4 server, of which nothing is mounted, and says nothing to it yet. `owner` is where the name of
+/// the connection is kept.
+pub fn dial_nfs4<'m>(
+    memory: &'m mut Memory,
+    target: &'m Target,
+    (exports, minor): (&'m Exports, Option<u32>),
+    owner: &'m mut Owner,
+    timeout: Duration,
+) -> Result<Connection<'m, Nfs4<'m>>, Failure> {
+    let place = target.to_string();
+    let xid = random(&place).map(u32::from_le_bytes)?;
+    *owner = random(&place)?;
+    let config =
+        nfs4::Config { credential: credential(exports), minor, ..nfs4::Config::new(owner, [0; 8], xid) };
+    let from_and_to = (source(exports), exports.nfs_port.unwrap_or(nfs4::PORT));
+    dial(memory, target, place, Nfs4::new(config), from_and_to, timeout)
+}
+
+fn credential(exports: &Exports) -> Credential<'_> {
+    let (machine_name, gids) = (exports.machine_name.as_str(), exports.gids.as_slice());
+    Credential::Sys(AuthSys { stamp: 0, machine_name, uid: exports.uid, gid: exports.gid, gids })
+}
+
+fn source(exports: &Exports) -> Source {
+    if exports.privileged { Source::Privileged } else { Source::Any }
 }
 
 fn random<const LEN: usize>(place: &str) -> Result<[u8; LEN], Failure> {

@@ -5,7 +5,7 @@ use super::links;
 use super::stats::Stats;
 use super::target::{Place, Target, Who};
 use super::url::Wire;
-use pagewire::nfs::Nfs3;
+use pagewire::nfs::{Nfs3, Nfs4};
 use pagewire::protocol::Protocol;
 use pagewire::smb::seal::Cipher;
 use pagewire::smb::sign::SigningAlgorithm;
@@ -125,6 +125,50 @@ impl Spoken for Nfs3<'_> {
         stats.protocol = Some("nfs");
         stats.dialect = self.negotiated().then_some("3");
         (stats.signing, stats.cipher, stats.guest) = (None, None, false);
+    }
+}
+
+impl Spoken for Nfs4<'_> {
+    const WIRE: Wire = Wire::Nfs;
+    const LINKS: bool = true;
+
+    /// Nothing is mounted: every path starts at the server's root.
+    fn covers(&self, _: &str) -> bool {
+        true
+    }
+
+    fn mounted(&self) -> &str {
+        "/"
+    }
+
+    fn negotiated(&self) -> bool {
+        self.minor().is_some()
+    }
+
+    fn as_nobody(&self, _: &Target) -> bool {
+        false
+    }
+
+    fn explain(cause: Cause, _: &Target) -> Cause {
+        cause
+    }
+
+    fn describe(&self) -> String {
+        format!("NFS {}", self.minor().map_or("4", nfs4_name))
+    }
+
+    fn account(&self, stats: &mut Stats) {
+        stats.protocol = Some("nfs");
+        stats.dialect = self.minor().map(nfs4_name);
+        (stats.signing, stats.cipher, stats.guest) = (None, None, false);
+    }
+}
+
+fn nfs4_name(minor: u32) -> &'static str {
+    match minor {
+        0 => "4.0",
+        1 => "4.1",
+        _ => "4.2",
     }
 }
 

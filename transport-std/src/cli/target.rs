@@ -1,6 +1,6 @@
 //! Where a URL leads: the server, and as whom it is asked.
 
-use super::options::{self, Options, Sec};
+use super::options::{self, NfsVersion, Options, Sec};
 use super::platform;
 use super::safe;
 use super::url::{Url, Wire};
@@ -38,6 +38,7 @@ pub struct Share {
 /// The exports of an NFS server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exports {
+    pub version: NfsVersion,
     pub nfs_port: Option<u16>,
     pub mount_port: Option<u16>,
     pub machine_name: String,
@@ -138,7 +139,10 @@ impl Options {
         if let Some(name) = self.of_smb() {
             return Err(format!("{name} is an option of SMB, and this is an NFS URL"));
         }
-        self.vers.as_deref().map_or(Ok(()), options::nfs_version)?;
+        let version = options::nfs_version(self.vers.as_deref(), self.minor_version)?;
+        if version != NfsVersion::V3 && self.mount_port.is_some() {
+            return Err("mountport is an option of NFS 3: nothing is mounted with NFS 4".into());
+        }
         let (uid, gid, mut gids) = platform::identity();
         if self.uid.or(self.gid).is_some() {
             // Those of this process are not those of another user.
@@ -146,6 +150,7 @@ impl Options {
         }
         gids.truncate(GIDS_MAX);
         Ok(Exports {
+            version,
             nfs_port: self.port,
             mount_port: self.mount_port,
             machine_name: platform::machine_name().unwrap_or_else(|| "pagewire".to_owned()),
@@ -310,7 +315,11 @@ mod tests {
         assert_eq!(exports(&none, "h:/e").unwrap().nfs_port, None);
         let by_flag = exports(&list("uid=7,port=1,resvport"), "nfs://h:2/e?uid=8").unwrap();
         assert_eq!((by_flag.uid, by_flag.nfs_port, by_flag.privileged), (7, Some(1), true));
-        assert!(exports(&none, "nfs://h/e?version=4.1").unwrap_err().contains("this build reads NFS 3"));
+        assert_eq!(
+            (asked.version, exports(&none, "h:/e").unwrap().version),
+            (NfsVersion::V3, NfsVersion::V3)
+        );
+        assert_ne!(target(&none, "nfs://h/e?version=4"), target(&none, "nfs://h/e"));
         for query in ["seal", "vers=3", "x"] {
             assert!(exports(&none, &format!("nfs://h/e?{query}")).is_err(), "{query}");
         }
@@ -319,12 +328,26 @@ mod tests {
     }
 
     #[test]
+    fn nfs_4_has_versions_and_no_port_to_mount() {
+        let none = Options::default();
+        for (version, minor) in [("4", None), ("4.0", Some(0)), ("4.1", Some(1)), ("4.2", Some(2))] {
+            let by_url = exports(&none, &format!("nfs://h:2050/e?version={version}")).unwrap();
+            assert_eq!((by_url.version, by_url.nfs_port), (NfsVersion::V4(minor), Some(2050)));
+            let by_flag = exports(&list(&format!("nfsvers={version}")), "nfs://h/e?version=3").unwrap();
+            assert_eq!(by_flag.version, NfsVersion::V4(minor));
+            let mount = exports(&none, &format!("nfs://h/e?version={version}&mountport=1")).unwrap_err();
+            assert!(mount.contains("mountport"), "{mount}");
+        }
+        assert!(exports(&none, "nfs://h/e?version=4.3").unwrap_err().contains("4.2"));
+    }
+
+    #[test]
     fn options_of_the_other_protocol_are_refused() {
         for smb in ["sign", "seal", "guest", "sec=none", "user=me", "domain=D", "credentials=/f"] {
             let message = exports(&list(smb), "nfs://h/e").unwrap_err();
             assert!(message.contains("option of SMB"), "{message}");
         }
-        for nfs in ["uid=1", "gid=1", "mountport=1", "resvport"] {
+        for nfs in ["minorversion=1", "uid=1", "gid=1", "mountport=1", "resvport"] {
             assert!(target(&list(nfs), "//h/s").unwrap_err().contains("option of NFS"), "{nfs}");
         }
     }

@@ -5,8 +5,8 @@ use super::budget::Memory;
 use super::credentials::Secrets;
 use super::failure::{Cause, Failure};
 use super::links;
-use super::options::Options;
-use super::session::{self, Session};
+use super::options::{NfsVersion, Options};
+use super::session::{self, Owner, Session};
 use super::stats::Report;
 use super::target::{Place, Target, Who};
 use super::url::Url;
@@ -17,6 +17,8 @@ pub struct Visitor<'c> {
     options: Options,
     memory: Memory,
     secrets: Secrets,
+    /// That of the NFS 4 connection there is.
+    owner: Owner,
     /// User and domain of the credentials file.
     fallback: Options,
 }
@@ -27,7 +29,14 @@ impl<'c> Visitor<'c> {
         let options = common.options().map_err(usage)?;
         let (secrets, fallback) =
             Secrets::new(options.credentials.as_deref(), options.password_command.clone())?;
-        Ok(Visitor { common, options, memory: Memory::new(in_flight)?, secrets, fallback })
+        Ok(Visitor {
+            common,
+            options,
+            memory: Memory::new(in_flight)?,
+            secrets,
+            owner: Owner::default(),
+            fallback,
+        })
     }
 
     /// What the options say.
@@ -121,7 +130,13 @@ impl<'c> Visitor<'c> {
                 };
                 Ok(Box::new(session::dial_smb(memory, target, share, password, timeout)?))
             }
-            Place::Nfs(exports) => Ok(Box::new(session::dial_nfs(memory, target, exports, path, timeout)?)),
+            Place::Nfs(exports) => Ok(match exports.version {
+                NfsVersion::V3 => Box::new(session::dial_nfs3(memory, target, exports, path, timeout)?),
+                NfsVersion::V4(minor) => {
+                    let owner = &mut self.owner;
+                    Box::new(session::dial_nfs4(memory, target, (exports, minor), owner, timeout)?)
+                }
+            }),
         }
     }
 }

@@ -11,8 +11,8 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
     let begun = failure.stage != Stage::Negotiated;
     match &failure.cause {
         Cause::Network(error) if error.kind() == ErrorKind::ConnectionRefused => Some(
-            "nobody listens there: is it the right host? Without a port mapper (111) give both ports, \
-             ?nfsport=2049&mountport=20048",
+            "nobody listens there: is it the right host? NFS 3 without a port mapper (111) needs both ports, \
+             ?nfsport=2049&mountport=20048; NFS 4 only nfsport=",
         ),
         Cause::Network(_) if failure.stage == Stage::Connected => Some(HUNG_UP),
         Cause::Engine(Error::Closed) if begun => Some(HUNG_UP),
@@ -24,20 +24,22 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         Cause::Engine(Error::Malformed(_) | Error::Misbehaved(_)) => {
             Some("this is the server's fault, or that of something between")
         }
-        Cause::Engine(Error::Incompatible(_)) => Some("does the server have NFS 3 over TCP?"),
+        Cause::Engine(Error::Incompatible(_)) => Some(VERSION),
         Cause::Engine(Error::Refused(refusal)) => refused(refusal),
         _ => None,
     }
 }
 
-const HUNG_UP: &str = "the server hung up: is it an NFS 3 server, and are nfsport= and mountport= right?";
+const HUNG_UP: &str = "the server hung up: is it an NFS server, and are nfsport= and mountport= right?";
+
+const VERSION: &str =
+    "does the server have this version of NFS over TCP? version= names another one: 3, 4, 4.0, 4.1 or 4.2";
 
 fn refused(refusal: &Refusal) -> Option<&'static str> {
     match (refusal.reason, refusal.name, refusal.during) {
         // What RPC does not take as a credential, and what the export does not take as a port.
-        (Reason::Authentication, ..) | (Reason::Denied, "NFS3ERR_PERM" | "MNT3ERR_PERM", _) => {
-            Some(PRIVILEGED)
-        }
+        (Reason::Authentication, ..)
+        | (Reason::Denied, "NFS3ERR_PERM" | "NFS4ERR_PERM" | "MNT3ERR_PERM", _) => Some(PRIVILEGED),
         (Reason::Denied, _, "MNT") => Some(
             "the server exports no such path to this host; or it may want a source port below 1024: \
              --privileged-port (root only)",
@@ -49,7 +51,7 @@ fn refused(refusal: &Refusal) -> Option<&'static str> {
             Some("the server exports nothing on this path: `showmount -e HOST` lists what it exports")
         }
         (Reason::Expired, ..) => Some("the server no longer knows it: it was deleted or replaced; try again"),
-        (Reason::Unsupported, ..) => Some("does the server have NFS 3? This build reads no other version"),
+        (Reason::Unsupported, ..) => Some(VERSION),
         _ => None,
     }
 }
