@@ -3,7 +3,7 @@
 //! A no_std, allocation-free read engine for file servers.
 //!
 //! A [`Client`] speaks a [`Protocol`] ([`smb::Smb`], [`nfs::Nfs3`], [`nfs::Nfs4`]) over memory that the caller lends as [`Storage`], and runs one
-//! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Stat`], [`Statfs`], [`Close`]. It does no I/O:
+//! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Map`], [`Stat`], [`Statfs`], [`Close`]. It does no I/O:
 //! [`Client::step`] says what to do next. [`blocking`] is the loop for transports with `embedded_io`'s traits.
 // Peer bytes must not panic: what could is an error here, and every exception gives its reason.
 #![cfg_attr(
@@ -57,10 +57,12 @@ pub use counters::Counters;
 pub use error::{Error, Reason, Refusal};
 pub use operation::call::{Close, Connect, Open, Stat, Statfs};
 pub use operation::list::List;
+pub use operation::map::Map;
 pub use operation::read::{Filled, Read};
 pub use operation::stream::Stream;
 pub use outgoing::Outbox;
 pub use page::{Buffer, PageList, Pages, Sink};
 pub use protocol::{File, Protocol};
+pub use segment::MapSegment;
 pub use storage::{Storage, StorageArray};
 pub use time::{Clock, Millis, Timeless};

@@ -26,6 +26,10 @@ pub const INTERIM_MAX: u8 = 16;
 /// is shown neither, cannot end a listing that has nothing else.
 pub const IDLE_LISTINGS_MAX: u32 = 16;
 
+/// Replies in a row that bring no segment of a map to be lent: where a server asks to be asked about half as much, and
+/// half of that, it may take one for each bit of a length, and what follows may only make the same segment longer.
+pub const IDLE_MAPS_MAX: u32 = 256;
+
 /// So many bytes of a frame count as progress and renew the deadline. A line of 33 bytes a second still
 /// passes with the default time-out.
 pub const PROGRESS_LEN: u32 = 1024;

@@ -6,6 +6,7 @@
 pub mod call;
 pub mod filling;
 pub mod list;
+pub mod map;
 pub mod read;
 pub mod stream;
 
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::inflight::{Landed, Slot, Ticket};
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Progress, Protocol};
-use crate::segment::Extent;
+use crate::segment::{Extent, MapSegment};
 
 /// What the client asks of an operation. Implemented here only.
 pub trait Job<P: Protocol> {
@@ -75,6 +76,9 @@ pub struct Bytes;
 /// Entries of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries;
+/// Segments of a map.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments;
 
 impl Lend for Nothing {
     type Item<'i> = ();
@@ -84,6 +88,9 @@ impl Lend for Bytes {
 }
 impl Lend for Entries {
     type Item<'i> = Entry<'i>;
+}
+impl Lend for Segments {
+    type Item<'i> = MapSegment;
 }
 
 /// What `O` lends.

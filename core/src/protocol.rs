@@ -44,6 +44,18 @@ pub enum Ask<'p, H> {
         /// Any path on it.
         path: &'p str,
     },
+    /// What of an open file is data and what is a hole. Asked again from where the last reply ended, and at last with
+    /// nothing left to be told. `Complete` before that: the protocol or the server cannot say.
+    Map {
+        /// What Open gave.
+        handle: H,
+        /// What Open said of it.
+        sparse: bool,
+        /// Where what is not known starts.
+        from: u64,
+        /// Where the file ends, not before `from`.
+        end: u64,
+    },
     /// A handle is of no more use. Nobody waits for the reply.
     Close {
         /// What Open gave.
@@ -110,6 +122,22 @@ pub enum Answer<H> {
         start: usize,
         /// How many bytes they take.
         len: usize,
+    },
+    /// Ranges of data at `start` in the message, `len` bytes. All else up to `known` is a hole.
+    Ranges {
+        /// Where they start.
+        start: usize,
+        /// How many bytes they take.
+        len: usize,
+        /// Up to where in the file the reply tells.
+        known: u64,
+    },
+    /// Of a map: all up to `known` is a hole, or all of it is data.
+    Run {
+        /// Up to where in the file the reply tells.
+        known: u64,
+        /// Which.
+        hole: bool,
     },
     /// The result of Stat.
     Attributes(Attributes),
@@ -180,6 +208,17 @@ pub struct EntryAt {
     pub next: Option<usize>,
 }
 
+/// A range of a map that is data, in the server's words.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeAt {
+    /// Where in the file it starts.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub len: u64,
+    /// Where the next range starts, from the start of the ranges, or `None` after the last one.
+    pub next: Option<usize>,
+}
+
 /// What the engine asks of a protocol. All methods are pure but for the protocol's own state.
 pub trait Protocol {
     /// What an open file is called on the wire.
@@ -230,6 +269,11 @@ pub trait Protocol {
 
     /// The entry at `at` of a listing's entries.
     fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error>;
+
+    /// The range at `at` of a map's ranges.
+    fn range(&self, _ranges: &[u8], _at: usize) -> Result<RangeAt, Error> {
+        Err(Error::Misbehaved("ranges in a protocol that has none"))
+    }
 
     /// The link that `path` ran into, according to the last frame.
     fn link<'f>(&self, frame: &'f [u8], path: &str) -> Result<Link<'f>, Error>;

@@ -1,5 +1,7 @@
 //! What a reply brings: extents of a file that are data or a hole, held against what was asked.
 
+use crate::error::Error;
+
 /// A run of bytes in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
@@ -90,10 +92,192 @@ impl Cover {
     }
 }
 
+/// A part of a file that is all data or all hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapSegment {
+    /// The first byte, from the start of the file.
+    pub offset: u64,
+    /// How many bytes, never 0.
+    pub len: u64,
+    /// It is a hole: all zeros, and not stored.
+    pub hole: bool,
+}
+
+impl MapSegment {
+    /// The byte after the last one.
+    pub const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.len)
+    }
+}
+
+/// Makes the segments of a map from what one reply after another says: in order, without a gap, and none behind the end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Survey {
+    /// Up to here there are segments.
+    made: u64,
+    /// Up to here the replies have told.
+    known: u64,
+    /// What `made..known` is where no range says otherwise.
+    hole: bool,
+    end: u64,
+    /// Where the last range of the reply ended, in the server's words.
+    last: u64,
+    /// The segment made last: what follows may be of the same kind.
+    held: Option<MapSegment>,
+}
+
+impl Survey {
+    /// Nothing of `from..end` is known.
+    pub const fn new(from: u64, end: u64) -> Self {
+        let end = if end > from { end } else { from };
+        Survey { made: from, known: from, hole: false, end, last: 0, held: None }
+    }
+
+    /// Up to where replies have told.
+    pub const fn known(&self) -> u64 {
+        self.known
+    }
+
+    /// Up to where they are to tell.
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// A reply tells of all up to `known`, which is a hole or data but for the ranges that are added before
+    /// [`rest`](Self::rest) is called.
+    pub fn learn(&mut self, known: u64, hole: bool) -> Result<(), Error> {
+        let known = known.min(self.end);
+        if known <= self.known {
+            return Err(Error::Misbehaved("a map makes no progress"));
+        }
+        (self.known, self.hole, self.last) = (known, hole, 0);
+        Ok(())
+    }
+
+    /// A range of data, in the order of the reply. Returns whether it is done with; until it is, it is to be added
+    /// again.
+    pub fn add(&mut self, offset: u64, len: u64) -> Result<(bool, Option<MapSegment>), Error> {
+        if len == 0 || offset < self.last {
+            return Err(Error::Misbehaved("the ranges of a map are empty, overlap or go back"));
+        }
+        let end = offset.checked_add(len).ok_or(Error::Misbehaved("a range of a map has no end"))?;
+        let start = offset.clamp(self.made, self.known);
+        if start > self.made {
+            return Ok((false, self.make(start, true)));
+        }
+        self.last = end;
+        Ok((true, self.make(end.min(self.known), false)))
+    }
+
+    /// There are no more ranges in the reply. With the last reply it is to be called until there is nothing more.
+    pub fn rest(&mut self) -> Option<MapSegment> {
+        let ready = self.make(self.known, self.hole);
+        if ready.is_none() && self.made == self.end { self.held.take() } else { ready }
+    }
+
+    /// What lies between here and `end` is one segment, and it may go on. Returns the one before it.
+    fn make(&mut self, end: u64, hole: bool) -> Option<MapSegment> {
+        let len = end.checked_sub(self.made).filter(|len| *len > 0)?;
+        let offset = core::mem::replace(&mut self.made, end);
+        match &mut self.held {
+            Some(held) if held.hole == hole => {
+                held.len = held.len.saturating_add(len);
+                None
+            }
+            held => held.replace(MapSegment { offset, len, hole }),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    /// The segments of `from..end` by replies that list `ranges` and tell of all up to `known`.
+    fn survey(from: u64, end: u64, replies: &[(&[(u64, u64)], u64)]) -> Result<Vec<(u64, u64, bool)>, Error> {
+        let mut survey = Survey::new(from, end);
+        let mut made = Vec::new();
+        for (ranges, known) in replies {
+            survey.learn(*known, true)?;
+            for (offset, len) in *ranges {
+                loop {
+                    let (done, segment) = survey.add(*offset, *len)?;
+                    made.extend(segment);
+                    if done {
+                        break;
+                    }
+                }
+            }
+            while let Some(segment) = survey.rest() {
+                made.push(segment);
+            }
+        }
+        Ok(made.into_iter().map(|segment| (segment.offset, segment.end(), segment.hole)).collect())
+    }
+
+    #[test]
+    fn a_map_is_the_ranges_and_what_lies_between_them() {
+        assert_eq!(
+            survey(0, 9, &[(&[(2, 2), (6, 1)], 9)]),
+            Ok(Vec::from([(0, 2, true), (2, 4, false), (4, 6, true), (6, 7, false), (7, 9, true),]))
+        );
+        assert_eq!(survey(0, 9, &[(&[], 9)]), Ok(Vec::from([(0, 9, true)])));
+        assert_eq!(survey(9, 9, &[]), Ok(Vec::new()));
+        let huge = 5 << 40;
+        assert_eq!(survey(0, huge, &[(&[(0, huge)], huge)]), Ok(Vec::from([(0, huge, false)])));
+    }
+
+    #[test]
+    fn ranges_are_clipped_to_what_was_asked_at_both_ends() {
+        assert_eq!(survey(3, 6, &[(&[(0, 9)], 6)]), Ok(Vec::from([(3, 6, false)])));
+        assert_eq!(
+            survey(3, 6, &[(&[(0, 2), (2, 2), (5, 7), (20, 1)], 99)]),
+            Ok(Vec::from([(3, 4, false), (4, 5, true), (5, 6, false),]))
+        );
+    }
+
+    #[test]
+    fn segments_of_the_same_kind_are_one_across_ranges_and_replies() {
+        assert_eq!(
+            survey(0, 9, &[(&[(0, 2), (2, 1)], 3), (&[(3, 2)], 5), (&[], 7), (&[], 9)]),
+            Ok(Vec::from([(0, 5, false), (5, 9, true),]))
+        );
+    }
+
+    #[test]
+    fn replies_without_progress_and_ranges_without_order_are_refused() {
+        for replies in [
+            &[(&[][..], 0)][..],
+            &[(&[], 4), (&[], 4)],
+            &[(&[], 4), (&[], 3)],
+            &[(&[(1, 0)], 9)],
+            &[(&[(1, 3), (3, 1)], 9)],
+            &[(&[(5, 1), (1, 1)], 9)],
+            &[(&[(1, u64::MAX)], 9)],
+            &[(&[(1, 1), (1, 1)], 9)],
+        ] {
+            assert!(matches!(survey(0, 9, replies), Err(Error::Misbehaved(_))), "{replies:?}");
+        }
+    }
+
+    #[test]
+    fn every_pair_of_small_ranges_maps_each_byte_as_the_ranges_say() {
+        for (first, second) in every_extent(6).flat_map(|a| every_extent(6).map(move |b| (a, b))) {
+            let ordered = first.len > 0 && second.len > 0 && second.offset >= first.end();
+            let ranges = [first, second].map(|range| (range.offset, range.len.into()));
+            let map = survey(1, 5, &[(&ranges, 5)]);
+            assert_eq!(map.is_ok(), ordered, "{ranges:?}");
+            let data = |at: u64| bytes(first).contains(&at) || bytes(second).contains(&at);
+            let mut at = 1;
+            for (start, end, hole) in map.into_iter().flatten() {
+                assert_eq!(start, at, "{ranges:?}");
+                assert!((start..end).all(|byte| data(byte) != hole), "{ranges:?}");
+                at = end;
+            }
+            assert_eq!(at, if ordered { 5 } else { 1 }, "{ranges:?}");
+        }
+    }
 
     fn bytes(extent: Extent) -> Vec<u64> {
         (extent.offset..extent.end()).collect()

@@ -14,6 +14,7 @@ pub mod filetime;
 pub mod header;
 pub mod ioctl;
 pub mod kdf;
+mod map;
 pub mod negotiate;
 pub mod ntlm;
 pub mod oplock_break;
@@ -42,7 +43,7 @@ use crate::error::Error;
 use crate::inflight::Inflight;
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
-use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
+use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, RangeAt, Reply};
 use core::fmt;
 use receive::Receive;
 use session::Session;
@@ -243,6 +244,16 @@ impl Protocol for Smb<'_> {
             encoding: Encoding::Utf16,
             attributes: calls::entry_attributes(&entry),
             next: (left > 0).then(|| entries.len().saturating_sub(left)),
+        })
+    }
+
+    fn range(&self, ranges: &[u8], at: usize) -> Result<RangeAt, Error> {
+        let range = ioctl::AllocatedRange::decode(ranges.get(at..).unwrap_or(&[]))?;
+        let next = at.saturating_add(ioctl::AllocatedRange::LEN);
+        Ok(RangeAt {
+            offset: range.file_offset,
+            len: range.length,
+            next: (next < ranges.len()).then_some(next),
         })
     }
 

@@ -1,12 +1,13 @@
 //! NFSv4 as a protocol behind the seam, minor versions 0, 1 and 2: `connect` finds the minor version and, from 1 on,
 //! creates a session; `calls` is what an operation becomes, `answers` what the replies mean, `receive` tells replies apart.
 //!
-//! Nothing is ever opened: a READ with a special stateid keeps no state on the server. So at minor version 0 there is not
-//! even a client id, and from 1 on a session has nothing to lose.
+//! Nothing is opened but for a `map`: a READ with a special stateid keeps no state on the server. So at minor version 0
+//! there is not even a client id, and from 1 on a session has nothing to lose that is not asked for again.
 
 mod answers;
 mod calls;
 mod connect;
+mod map;
 mod path;
 mod receive;
 mod sent;
@@ -27,7 +28,7 @@ use crate::outgoing::Outbox;
 use crate::plan::Limits;
 use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
 use crate::segment::Extent;
-use sent::Sent;
+use sent::{Sent, What};
 use session::Session;
 
 /// Where NFSv4 is, unless told otherwise. There is nothing else to connect to.
@@ -151,7 +152,11 @@ impl<'s> Nfs4<'s> {
             written => written?,
         }
         let slotid = sequence.map_or(0, |args| args.slotid);
-        out.expect(Slot::awaiting(self.xid.into(), sent.kind(), slotid, extent))?;
+        let slot = Slot::awaiting(self.xid.into(), sent.kind(), slotid, extent);
+        match sent.what {
+            What::MapClose => out.expect_nothing(slot)?,
+            _ => out.expect(slot)?,
+        }
         if let (Some(session), Some(_)) = (&mut self.session, sequence) {
             session.take(slotid);
         }

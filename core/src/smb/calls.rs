@@ -4,6 +4,7 @@ use super::chain::{Member, Reply as Wait};
 use super::create::{self, FileId};
 use super::filetime::FileTime;
 use super::header::{self, Command, Header};
+use super::map::Asked;
 use super::oplock_break::{self, Acknowledgment, Notification};
 use super::query_directory::{self, Entry};
 use super::query_info::{self, AllInformation, FsFullSizeInformation};
@@ -24,6 +25,7 @@ pub struct Stage {
     /// What is open for this call alone and must be closed after it.
     handle: Option<FileId>,
     pages: Pages,
+    pub(super) asked: Asked,
 }
 
 /// The pages of a listing so far, as far as it takes to see that they come again: no name comes twice. The first name of
@@ -111,6 +113,9 @@ impl Smb<'_> {
                 self.look(stage, out, path, query_info::Request::fs_full_size_information)
             }
             Ask::List { path } => self.list(stage, out, path),
+            // Samba says that all is data where the attribute is missing.
+            Ask::Map { sparse: false, .. } => Ok(Progress::Complete),
+            Ask::Map { handle, from, end, .. } => self.map(stage, out, handle, from, end),
             Ask::Close { handle } => match stage.phase {
                 Phase::Start => {
                     let progress = self.send_close(handle, out)?;
@@ -286,6 +291,7 @@ impl Smb<'_> {
         }
         self.session.charged = self.session.charged.saturating_sub(reply.slot.charge);
         match (header.command, stage) {
+            (Command::IOCTL, Some(stage)) if self.session.ready => self.map_goes_on(&header, body, stage),
             (
                 Command::NEGOTIATE | Command::SESSION_SETUP | Command::TREE_CONNECT | Command::IOCTL,
                 Some(stage),

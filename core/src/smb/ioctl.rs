@@ -67,6 +67,8 @@ pub struct Response<'a> {
     pub file_id: FileId,
     /// In the layout of the code.
     pub output: &'a [u8],
+    /// Where it starts, from the start of the header.
+    pub output_offset: usize,
 }
 
 impl<'a> Response<'a> {
@@ -82,7 +84,7 @@ impl<'a> Response<'a> {
         let len = r.le32("IOCTL.OutputCount")? as usize;
         r.skip(8, "IOCTL.Flags")?;
         let output = buffer(body, REPLY_HEAD_MAX, offset, len, "IOCTL.OutputOffset")?;
-        Ok(Response { ctl_code, file_id, output })
+        Ok(Response { ctl_code, file_id, output, output_offset: offset })
     }
 }
 
@@ -139,6 +141,39 @@ impl ValidateNegotiateInfoResponse {
             server_guid: r.array("VALIDATE_NEGOTIATE_INFO.Guid")?,
             security_mode: r.le16("VALIDATE_NEGOTIATE_INFO.SecurityMode")?,
             dialect: r.le16("VALIDATE_NEGOTIATE_INFO.Dialect")?,
+        })
+    }
+}
+
+/// MS-FSCC 2.3.52, 2.3.53: `FILE_ALLOCATED_RANGE_BUFFER`, as input of [`QUERY_ALLOCATED_RANGES`] what is asked about,
+/// and as output, as often as there is data, what is no hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocatedRange {
+    /// The first byte.
+    pub file_offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+impl AllocatedRange {
+    /// Its bytes.
+    pub const LEN: usize = 16;
+
+    /// Its bytes.
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        (u128::from(self.file_offset) | u128::from(self.length) << 64).to_le_bytes()
+    }
+
+    /// Decodes the first of an output buffer. Both numbers have a sign, and negative ones no meaning.
+    pub fn decode(output: &[u8]) -> Result<AllocatedRange, Error> {
+        let mut r = Reader::new(output);
+        let mut number = |field| match r.le64(field)? {
+            value if value > i64::MAX as u64 => Err(Error::Malformed(field)),
+            value => Ok(value),
+        };
+        Ok(AllocatedRange {
+            file_offset: number("FILE_ALLOCATED_RANGE_BUFFER.FileOffset")?,
+            length: number("FILE_ALLOCATED_RANGE_BUFFER.Length")?,
         })
     }
 }
@@ -212,7 +247,8 @@ mod tests {
             Response {
                 ctl_code: VALIDATE_NEGOTIATE_INFO,
                 file_id: FileId::RELATED,
-                output: &RESPONSE[REPLY_HEAD_MAX..]
+                output: &RESPONSE[REPLY_HEAD_MAX..],
+                output_offset: 0x70,
             }
         );
         assert_eq!(
@@ -227,6 +263,20 @@ mod tests {
         strict(&RESPONSE, |body| Response::decode(body).err());
         survives_any_byte(&RESPONSE, |body| Response::decode(body).err());
         truncations_refused(response.output, |output| ValidateNegotiateInfoResponse::decode(output).err());
+    }
+
+    #[test]
+    fn a_range_each_way() {
+        let range = AllocatedRange { file_offset: 0x0102_0304_0506_0708, length: 0x1_0000 };
+        let bytes = range.to_bytes();
+        assert_eq!(bytes, [8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(AllocatedRange::decode(&bytes), Ok(range));
+        truncations_refused(&bytes, |output| AllocatedRange::decode(output).err());
+        for at in [7, 15] {
+            let mut negative = bytes;
+            negative[at] |= 0x80;
+            assert!(matches!(AllocatedRange::decode(&negative), Err(Error::Malformed(_))));
+        }
     }
 
     #[test]

@@ -334,6 +334,7 @@ impl Protocol for Toy {
             Ask::Read { handle, extent } => {
                 self.send(Request { kind: READ, handle, extent, path: "" }, false, out)
             }
+            Ask::Map { .. } => Ok(Progress::Complete),
             Ask::Statfs { .. } => Err(Error::Incompatible("the toy has no statfs")),
         }
     }

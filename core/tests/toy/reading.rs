@@ -2,8 +2,10 @@
 
 use super::peer::Peer;
 use super::world::{Memory, World, assert_same, contents};
-use pagewire::{Buffer, Close, Connect, Counters, Error, Filled, Open, PageList, Pages, Read, Sink};
-use pagewire::{Stat, Stream};
+use pagewire::{
+    Buffer, Close, Connect, Counters, Error, Filled, Map, MapSegment, Open, PageList, Pages, Read,
+};
+use pagewire::{Sink, Stat, Stream};
 
 /// Everything a client can do, in one conversation: what came of it, and what it cost.
 fn conversation(peer: Peer, read_max: usize, write_max: usize) -> (Vec<u8>, Counters) {
@@ -241,4 +243,23 @@ fn a_buffer_of_any_length_will_do() {
         world.run_each(&mut Stream::new(&file, 3, &mut buffer), |_, item| came.extend(item)).unwrap();
         assert_same(&came, &contents(3, 497, 500), &len);
     }
+}
+
+#[test]
+fn a_file_of_a_protocol_that_cannot_say_is_one_segment_of_data_without_a_request() {
+    let mut memory = Memory::slots(3);
+    let mut world = World::connected(&mut memory, Peer::with_file(2000));
+    let file = world.open();
+    let requests = world.client.counters().requests;
+    for (from, want) in [
+        (0, Some(MapSegment { offset: 0, len: 2000, hole: false })),
+        (1999, Some(MapSegment { offset: 1999, len: 1, hole: false })),
+        (2000, None),
+        (u64::MAX, None),
+    ] {
+        let mut segments = Vec::new();
+        world.run_each(&mut Map::new(&file, from), |_, segment| segments.push(segment)).unwrap();
+        assert_eq!(segments, Vec::from_iter(want));
+    }
+    assert_eq!(world.client.counters().requests, requests);
 }

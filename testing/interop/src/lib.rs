@@ -4,7 +4,10 @@
 //! why it did nothing.
 
 pub mod command;
+mod holes;
 pub mod usage;
+
+pub use holes::extents;
 
 use pagewire::blocking::{self, Failure, FileReader};
 use pagewire::nfs::rpc::{AuthSys, Credential};
@@ -13,7 +16,7 @@ use pagewire::operation::Operation;
 use pagewire::protocol::Protocol;
 use pagewire::smb::{Config, Dialects, Entropy, Identity, Policy, Smb};
 use pagewire::storage::StorageArray;
-use pagewire::{Client, Connect, File, List, Open, Pages, Read, Sink, Stream};
+use pagewire::{Client, Connect, File, List, Map, MapSegment, Open, Pages, Read, Sink, Stream};
 use pagewire_std::{MonotonicClock, Tcp, random};
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
@@ -129,8 +132,16 @@ pub type Error = Failure<std::io::Error>;
 
 /// Connects and shows the session to `body`.
 pub fn with_session<R>(options: &Options, body: impl FnOnce(&mut SmbSession<'_>) -> R) -> Result<R, Error> {
+    with_lent_session::<70_000, R>(options, body)
+}
+
+/// The same with so many bytes to receive into.
+pub fn with_lent_session<const RX: usize, R>(
+    options: &Options,
+    body: impl FnOnce(&mut SmbSession<'_>) -> R,
+) -> Result<R, Error> {
     let (host, port) = options.address.split_once(':').expect("HOST:PORT");
-    let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
+    let mut storage = Box::new(StorageArray::<16_384, RX, 16>::new());
     let entropy = Entropy::from_bytes(random().expect("the system has random bytes"));
     let ciphers = options.ciphers.map(|id| [id]);
     let algorithms = options.signing_algorithm.map(|id| [id]);
@@ -258,6 +269,17 @@ impl<'s, P: Protocol> Session<'s, P> {
         pages: &'r mut dyn Sink,
     ) -> FileReader<'r, 's, P, Tcp, MonotonicClock> {
         FileReader::new(&mut self.client, &mut self.io, &self.clock, file, pages)
+    }
+
+    /// The map of a file from `from` on.
+    pub fn map(&mut self, file: &File<P::Handle>, from: u64) -> Result<Vec<MapSegment>, Error> {
+        let mut segments = Vec::new();
+        let mut map = Map::new(file, from);
+        blocking::run_each(&mut self.client, &mut self.io, &self.clock, &mut map, |segment| {
+            segments.push(segment);
+            ControlFlow::Continue(())
+        })?;
+        Ok(segments)
     }
 
     /// The names of a directory.

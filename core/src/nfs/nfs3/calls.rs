@@ -98,8 +98,8 @@ impl Nfs3<'_> {
         stage.opens = matches!(ask, Ask::Open { .. });
         match ask {
             Ask::Read { handle, extent } => self.send_read(handle, extent, out),
-            // NFSv3 knows no open files.
-            Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
+            // NFSv3 knows no open files, and no holes.
+            Ask::Close { .. } | Ask::Connect | Ask::Map { .. } => Ok(Progress::Complete),
             Ask::Open { path } | Ask::Stat { path } => self.walk(path, stage, out, Self::send_getattr),
             Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
             Ask::List { path } => match stage.phase {

@@ -50,6 +50,10 @@ impl Nfs4<'_> {
             What::CreateSession => self.created(&mut results, out).map(|()| Answer::Nothing),
             What::Limits => self.limited(&mut results).map(|()| Answer::Nothing),
             What::Read | What::ReadAnonymous => self.read(reply, sent, &mut results, stage, out),
+            What::MapOpen | What::SeekData | What::SeekHole => {
+                self.surveyed(sent, &mut results, &mut stage.survey)
+            }
+            What::MapClose => Ok(Answer::Nothing),
             _ => self.walked(sent, start, &mut results, stage),
         }
     }

@@ -1,6 +1,7 @@
 //! What an operation becomes on the wire: one COMPOUND that walks from the server's root and asks at the end of the path
 //! what is wanted; several only where a path is too long for one.
 
+use super::map::Survey;
 use super::path::fitting;
 use super::sent::{Sent, What};
 use super::{Nfs4, OPS_ASKED, OPS_MIN, OPS_UNTOLD, WALK_LEN_MAX};
@@ -28,6 +29,7 @@ pub struct Stage {
     pub(super) link: u8,
     pub(super) cookie: u64,
     pub(super) cookieverf: [u8; 8],
+    pub(super) survey: Survey,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,6 +89,7 @@ impl Nfs4<'_> {
             }
             // Nothing was opened.
             Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
+            Ask::Map { handle, from, end, .. } => self.map(handle, (from, end), stage, out),
             Ask::Open { path } => self.walk(path, What::Open, stage, out),
             Ask::Stat { path } => self.walk(path, What::Stat, stage, out),
             Ask::Statfs { path } => self.walk(path, What::Statfs, stage, out),

@@ -25,10 +25,18 @@ pub(super) enum What {
     Read,
     /// READ with the anonymous stateid.
     ReadAnonymous,
+    /// OPEN, for SEEK.
+    MapOpen,
+    /// SEEK for data.
+    SeekData,
+    /// SEEK for a hole.
+    SeekHole,
+    /// CLOSE. Nobody waits for the reply.
+    MapClose,
 }
 
 impl What {
-    const ALL: [What; 12] = [
+    const ALL: [What; 16] = [
         What::ExchangeId,
         What::CreateSession,
         What::Limits,
@@ -41,6 +49,10 @@ impl What {
         What::Link,
         What::Read,
         What::ReadAnonymous,
+        What::MapOpen,
+        What::SeekData,
+        What::SeekHole,
+        What::MapClose,
     ];
 
     /// Whether it is sent in a session, where there are sessions.

@@ -4,7 +4,7 @@ use super::*;
 use crate::error::{Reason, Refusal};
 use crate::operation::Operation;
 use crate::storage::{Storage, StorageArray};
-use crate::{Client, Connect, List, Open, Pages, Read, Stat, Statfs, Step, Stream};
+use crate::{Client, Connect, List, Map, Open, Pages, Read, Stat, Statfs, Step, Stream};
 use std::collections::VecDeque;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -29,6 +29,8 @@ struct Server {
     fragment_len: usize,
     /// How many bytes come at a time.
     chunk_len: usize,
+    /// What one SEEK after another is told: a status, whether the file ends, and where.
+    seeks: VecDeque<(Status, u32, u64)>,
     numbers: [u32; 64],
     /// What every COMPOUND was, in short.
     log: Vec<String>,
@@ -51,6 +53,7 @@ impl Server {
             accept_stat: 0,
             chunk_len: usize::MAX,
             fragment_len: usize::MAX,
+            seeks: VecDeque::new(),
             numbers: [0; 64],
             log: Vec::new(),
             highest: Vec::new(),
@@ -163,6 +166,24 @@ impl Server {
             Op::GETFH => out.extend(opaque(&[b"h", path.as_bytes()].concat())),
             Op::GETATTR => out.extend(self.attributes(&name, r)),
             Op::READ => return self.read(r, out),
+            Op::OPEN => {
+                r.bytes(20);
+                r.opaque();
+                assert_eq!((r.word(), r.word()), (0, 4));
+                out.extend(words(&[1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0]));
+            }
+            Op::SEEK => {
+                assert_eq!(r.bytes(16), words(&[0, 2, 3, 4]));
+                r.bytes(12);
+                let (status, eof, offset) = self.seeks.pop_front().unwrap();
+                out.extend(words(&[eof]));
+                out.extend(offset.to_be_bytes());
+                return status;
+            }
+            Op::CLOSE => {
+                assert_eq!(r.bytes(20), words(&[0, 0, 2, 3, 4]));
+                out.extend([0; 16]);
+            }
             Op::READLINK => out.extend(opaque(b"elsewhere")),
             Op::READDIR => {
                 let cookie = r.word64();
@@ -411,6 +432,52 @@ fn a_stream_keeps_the_session_full_and_every_slot_in_step() {
             assert_eq!(server.highest.iter().max(), Some(&(slots.min(2) - 1)));
         }
     }
+}
+
+/// A map of the 300,000 bytes of `file`, where one SEEK after another is told `seeks`: how it ends, how many segments
+/// it has, and what was sent.
+fn mapped(seeks: &[(Status, u32, u64)]) -> (Result<(), Error>, usize, String) {
+    let (mut server, mut storage) = (Server::new(MINORS[2]), StorageArray::new());
+    let mut client = connected(&mut storage, &mut server);
+    let file = run(&mut client, &mut server, Open::new("file")).unwrap();
+    server.log.clear();
+    server.seeks = seeks.iter().copied().collect();
+    let (result, segments) = run_some(&mut client, &mut server, Map::new(&file, 0), usize::MAX);
+    assert!(server.seeks.is_empty());
+    (result.unwrap(), segments, server.log.join(", ").replace("SEQUENCE PUTFH ", ""))
+}
+
+#[test]
+fn a_map_looks_for_data_and_holes_in_turn_and_closes_what_it_opened() {
+    let ok = Status::OK;
+    for (seeks, segments) in [
+        (&[(ok, 0, 0), (ok, 1, 300_000)][..], 1),
+        (&[(ok, 0, 4096), (ok, 0, 8192), (ok, 0, 9000), (ok, 1, 300_000)], 4),
+        (&[(ok, 0, 0), (ok, 0, 4096), (Status::NXIO, 0, 0)], 2),
+        (&[(ok, 0, 0), (ok, 0, 4096), (ok, 1, 4096)], 2),
+        (&[(ok, 0, 400_000)], 1),
+        (&[(ok, 0, 0), (ok, 0, 400_000)], 1),
+        (&[(Status::NOTSUPP, 0, 0)], 1),
+    ] {
+        let sent = std::format!("OPEN{}, CLOSE", ", SEEK".repeat(seeks.len()));
+        assert_eq!(mapped(seeks), (Ok(()), segments, sent), "{seeks:?}");
+    }
+}
+
+#[test]
+fn a_map_that_goes_back_or_nowhere_is_refused() {
+    let ok = Status::OK;
+    for seeks in [
+        &[(ok, 0, 0), (ok, 0, 0)][..],
+        &[(ok, 0, 4096), (ok, 0, 4096)],
+        &[(ok, 0, 4096), (ok, 0, 4095)],
+        &[(ok, 0, 0), (ok, 0, 4096), (ok, 0, 4095)],
+    ] {
+        assert!(matches!(mapped(seeks).0, Err(Error::Misbehaved(_))), "{seeks:?}");
+    }
+    let (result, segments, sent) = mapped(&[(Status::IO, 0, 0)]);
+    assert_eq!((refusal(result).during, segments), ("SEEK", 0));
+    assert_eq!(sent, "OPEN, SEEK, CLOSE");
 }
 
 #[test]
