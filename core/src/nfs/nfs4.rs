@@ -272,18 +272,8 @@ impl Protocol for Nfs4<'_> {
         if left.last { reads.min(left.len as usize) } else { super::rpc::reply_head_len(&[]) }
     }
 
-    fn absorb(&mut self, _: &mut [u8]) {}
-
     fn head(&mut self, head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<Head, Error> {
         receive::head(head, left, inflight)
-    }
-
-    fn part_end(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn frame_end(&mut self) -> Result<(), Error> {
-        Ok(())
     }
 
     fn ask(
