@@ -52,6 +52,8 @@ pub struct Attributes {
     pub read_only: bool,
     /// It may have holes, and the server can say where.
     pub sparse: bool,
+    /// A number that is another one whenever the file was changed in between, if the server has one that can be relied on.
+    pub change: Option<u64>,
 }
 
 /// The space of a file system, in bytes.

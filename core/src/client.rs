@@ -6,9 +6,10 @@ use crate::error::Error;
 use crate::frame::{Frame, Place};
 use crate::inflight::{Inflight, Landed, Slot, Ticket};
 use crate::limits;
-use crate::operation::{Item, Job, Operation};
+use crate::operation::{Arrival, Item, Job, Operation};
 use crate::outgoing::Outgoing;
 use crate::protocol::{Answer, Head, Left, Link, Progress, Protocol, Reply};
+use crate::segment::Segment;
 use crate::storage::Storage;
 use crate::time::Millis;
 
@@ -307,17 +308,25 @@ impl<'s, P: Protocol> Client<'s, P> {
         // Before the protocol looks at it: what it sends in answer belongs to the next trip.
         self.out.counters.round_trips = self.out.counters.round_trips.max(slot.trip);
         let stage = if mine { Some(job.stage()) } else { None };
-        let answer = self.protocol.answer(Reply { slot, message }, stage, &mut self.out.outbox(slot.ticket));
+        let reply = Reply { slot, message, brought: landed.brought };
+        let answer = self.protocol.answer(reply, stage, &mut self.out.outbox(slot.ticket));
         if matches!(answer, Ok(Answer::Interim)) {
             return self.interim(slot);
         }
         self.idle_frames = 0;
         let counters = &mut self.out.counters;
         counters.responses += 1;
-        counters.file_bytes += if mine { u64::from(landed.data) } else { 0 };
-        self.renew();
+        if mine {
+            counters.file_bytes += u64::from(landed.brought.saturating_sub(landed.holes));
+            counters.hole_bytes += u64::from(landed.holes);
+        }
+        // As `renew` does, while the message is looked at.
+        (self.progress, self.deadline) = (0, self.now.after(self.timeout_ms));
         let outcome = match answer {
-            Ok(answer) if mine => job.answer(&slot, landed, answer)?,
+            Ok(answer) if mine => {
+                let arrival = Arrival { slot, landed, answer, message, protocol: &self.protocol };
+                job.answer(arrival)?
+            }
             Err(error) if error.is_fatal() => return Err(error),
             Err(error) if mine => {
                 job.refused(&slot, error);
@@ -370,7 +379,7 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// `len` bytes have come into the window.
     fn arrived(&mut self, job: &mut dyn Job<P>, len: usize) -> Result<(), Error> {
         if let Some(have) = self.frame.marking {
-            return self.mark_arrives(have.saturating_add(len));
+            return self.mark_arrives(job, have.saturating_add(len));
         }
         // The window again, borrowed apart so that the protocol can see the bytes.
         let bytes = match self.frame.place {
@@ -393,7 +402,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             Place::Head { start, have, want } => {
                 let have = have.saturating_add(len as usize);
                 self.frame.place = Place::Head { start, have, want };
-                if have < want { Ok(false) } else { self.judge_head(start, have) }
+                if have < want { Ok(false) } else { self.judge_head(job, start, have) }
             }
             _ => Ok(self.frame.body_arrives(len)),
         };
@@ -402,14 +411,14 @@ impl<'s, P: Protocol> Client<'s, P> {
             Ok(true) => self.part_ends(),
             Err(error) => self.poisoned(error),
         }?;
-        self.fragment_ends()
+        self.fragment_ends(job)
     }
 
     /// Where a fragment has ended another mark follows, or the frame was too short for what it holds.
-    fn fragment_ends(&mut self) -> Result<(), Error> {
+    fn fragment_ends(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
         match (self.frame.left, self.frame.last) {
             _ if self.frame.fragments == 0 => Ok(()),
-            (0, true) => self.ends_with_nothing(),
+            (0, true) => self.ends_with_nothing(job),
             (0, false) => {
                 self.frame.marking = Some(0);
                 Ok(())
@@ -420,12 +429,12 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// The last fragment is over, and the frame is not: either an empty fragment told that it had ended with the one
     /// before, or bytes are missing.
-    fn ends_with_nothing(&mut self) -> Result<(), Error> {
+    fn ends_with_nothing(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
         let ended = match self.frame.place {
             // Between two parts.
             Place::Head { have: 0, .. } if self.filled > 0 => return self.frame_ends(),
             // A head that goes on as long as its frame does.
-            Place::Head { start, have, .. } if have > 0 => self.judge_head(start, have),
+            Place::Head { start, have, .. } if have > 0 => self.judge_head(job, start, have),
             _ => Ok(false),
         };
         match ended {
@@ -443,7 +452,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if self.frame.over() { self.frame_ends() } else { Ok(()) }
     }
 
-    fn mark_arrives(&mut self, have: usize) -> Result<(), Error> {
+    fn mark_arrives(&mut self, job: &mut dyn Job<P>, have: usize) -> Result<(), Error> {
         self.frame.marking = Some(have);
         if have < self.frame.mark.len() {
             return Ok(());
@@ -462,10 +471,10 @@ impl<'s, P: Protocol> Client<'s, P> {
         if frame.empty_fragments > limits::EMPTY_FRAGMENTS_MAX {
             return Err(Error::Misbehaved("fragment after fragment and nothing in them"));
         }
-        if begins { self.frame_begins() } else { self.fragment_ends() }
+        if begins { self.frame_begins(job) } else { self.fragment_ends(job) }
     }
 
-    fn frame_begins(&mut self) -> Result<(), Error> {
+    fn frame_begins(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
         self.filled = 0;
         self.idle_frames += 1;
         if self.idle_frames > limits::IDLE_FRAMES_MAX {
@@ -476,7 +485,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             return Ok(());
         }
         self.begin_head().or_else(|error| self.poisoned(error))?;
-        self.fragment_ends()
+        self.fragment_ends(job)
     }
 
     /// The next bytes are a head, behind the heads that are kept.
@@ -498,29 +507,48 @@ impl<'s, P: Protocol> Client<'s, P> {
     }
 
     /// A head is complete as far as it was wanted. Returns whether its part has ended with it.
-    fn judge_head(&mut self, start: usize, have: usize) -> Result<bool, Error> {
+    fn judge_head(&mut self, job: &mut dyn Job<P>, start: usize, have: usize) -> Result<bool, Error> {
         let bytes = crate::wire::slice(self.rx, start, have, "head")?;
         let left = Left { len: self.frame.left, last: self.frame.last };
         let head = self.protocol.head(bytes, left, &self.out.inflight)?;
-        let (slot, data) = match head {
+        let mut at = 0;
+        match head {
             Head::Need(want) if want > have => return self.want_head(start, have, want).map(|()| false),
             Head::Need(_) => return Err(Error::Malformed("head")),
             Head::Forget => return self.begin_head().map(|()| false),
-            Head::Message { slot, .. } => (slot, 0),
-            Head::Data { slot, at, len, .. } => (Some(slot), at.saturating_add(len)),
-        };
-        self.filled = start.saturating_add(have);
-        let ended =
-            self.frame.head_ends(head).ok_or(Error::Malformed("a message is longer than its frame"))?;
-        match slot {
-            // Landed, and not yet believed: only the end of the frame lets it be dispatched.
-            Some(slot) => self.out.inflight.land(slot, start, self.filled, data),
-            None if self.notice.is_some() => {
+            Head::Message { slot: Some(slot), .. } => self.lands(slot, start, have, 0),
+            Head::Message { slot: None, .. } if self.notice.is_some() => {
                 return Err(Error::Misbehaved("two messages in one frame that nobody asked for"));
             }
-            None => self.notice = Some((start, have)),
+            Head::Message { slot: None, .. } => {
+                self.filled = start.saturating_add(have);
+                self.notice = Some((start, have));
+            }
+            Head::Data { slot, len, .. } => self.lands(slot, start, have, len),
+            Head::Segment { slot, segment, .. } => at = self.brings(job, slot, segment)?,
         }
-        Ok(ended)
+        self.frame.head_ends(head, at).ok_or(Error::Malformed("a message is longer than its frame"))
+    }
+
+    /// A reply is there, but for segments, and not yet believed: only the end of the frame lets it be dispatched.
+    fn lands(&mut self, slot: usize, start: usize, len: usize, brought: u32) {
+        self.filled = start.saturating_add(len);
+        self.out.inflight.land(slot, Landed { start, len, brought, holes: 0 });
+    }
+
+    /// The next segment of a reply. Returns where in the slot's extent it begins.
+    fn brings(&mut self, job: &mut dyn Job<P>, index: usize, segment: Segment) -> Result<u32, Error> {
+        let at = self.out.inflight.brought(index);
+        self.out
+            .inflight
+            .bring(index, segment)
+            .ok_or(Error::Misbehaved("a reply brings more than was asked for"))?;
+        if let (Segment::Hole(hole), Some(slot)) = (segment, self.out.inflight.get(index)) {
+            if slot.ticket == self.ticket {
+                job.hole(hole);
+            }
+        }
+        Ok(at)
     }
 
     fn part_ends(&mut self) -> Result<(), Error> {

@@ -17,6 +17,8 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Bytes of files among them that arrived in pages.
     pub file_bytes: u64,
+    /// Bytes of files that did not have to come, because they are in holes.
+    pub hole_bytes: u64,
     /// The most requests that were in flight at one time.
     pub max_in_flight: usize,
 }

@@ -30,6 +30,8 @@ pub enum Error {
     Unauthentic(&'static str),
     /// The caller's own mistake: an argument that has no meaning.
     Invalid(&'static str),
+    /// The file was changed while it was read by a map of its holes, so what was lent as a hole may be data now.
+    Changed,
 }
 
 impl Error {
@@ -42,7 +44,11 @@ impl Error {
             | Error::Closed
             | Error::TimedOut
             | Error::Unauthentic(_) => true,
-            Error::Incompatible(_) | Error::Refused(_) | Error::Budget { .. } | Error::Invalid(_) => false,
+            Error::Incompatible(_)
+            | Error::Refused(_)
+            | Error::Budget { .. }
+            | Error::Invalid(_)
+            | Error::Changed => false,
         }
     }
 }
@@ -101,6 +107,7 @@ impl fmt::Display for Error {
             Error::TimedOut => f.write_str("the server did not answer in time"),
             Error::Unauthentic(what) => write!(f, "the reply cannot be trusted: {what}"),
             Error::Invalid(what) => write!(f, "invalid argument: {what}"),
+            Error::Changed => f.write_str("the file was changed while it was read around its holes"),
         }
     }
 }
@@ -123,6 +130,7 @@ impl embedded_io::Error for Error {
             Error::Budget { .. } => ErrorKind::OutOfMemory,
             Error::Closed => ErrorKind::ConnectionAborted,
             Error::TimedOut => ErrorKind::TimedOut,
+            Error::Changed => ErrorKind::Other,
             Error::Invalid(_) => ErrorKind::InvalidInput,
             Error::Refused(refusal) => match refusal.reason {
                 Reason::NotFound => ErrorKind::NotFound,

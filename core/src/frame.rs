@@ -1,6 +1,7 @@
 //! Where in a frame the next bytes belong. Offsets only: the bytes are elsewhere.
 
 use crate::protocol::Head;
+use crate::segment::Segment;
 
 /// What the next bytes of a frame are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,12 +66,16 @@ impl Frame {
         self.left == 0 && self.last
     }
 
-    /// A head is complete and says what follows it. Returns whether the part has ended with it.
-    /// `None` if it claims more bytes than the frame has left.
-    pub fn head_ends(&mut self, head: Head) -> Option<bool> {
+    /// A head is complete and says what follows it; a segment begins at byte `at` of its extent. Returns whether the part
+    /// has ended with it. `None` if it claims more bytes than the frame has left.
+    pub fn head_ends(&mut self, head: Head, at: u32) -> Option<bool> {
         let (gap, data, pad) = match head {
             Head::Message { pad, .. } => (0, None, pad),
-            Head::Data { slot, at, gap, len, pad } => (gap, Some((slot, at, len)), pad),
+            Head::Data { slot, gap, len, pad } => (gap, Some((slot, 0, len)), pad),
+            Head::Segment { slot, segment: Segment::Data(extent), gap, pad } => {
+                (gap, Some((slot, at, extent.len)), pad)
+            }
+            Head::Segment { segment: Segment::Hole(_), gap, pad, .. } => (gap, None, pad),
             Head::Need(_) | Head::Forget => (0, None, 0),
         };
         let len = data.map_or(0, |(_, _, len)| len);
@@ -125,7 +130,7 @@ mod tests {
         for (gap, len, pad, step) in itertools(5) {
             let mut frame = of(gap + len + pad);
             let (mut skipped_before, mut data, mut skipped_after) = (0, 0, 0);
-            let mut ended = frame.head_ends(Head::Data { slot: 0, at: 0, gap, len, pad }).unwrap();
+            let mut ended = frame.head_ends(Head::Data { slot: 0, gap, len, pad }, 0).unwrap();
             while !ended {
                 let taken = match frame.place {
                     Place::Skip { left } => {
@@ -160,11 +165,8 @@ mod tests {
     #[test]
     fn a_head_that_claims_more_than_its_frame_has_is_refused() {
         let mut frame = of(10);
-        assert_eq!(frame.head_ends(Head::Data { slot: 0, at: 0, gap: 1, len: 9, pad: 1 }), None);
-        assert_eq!(
-            frame.head_ends(Head::Data { slot: 0, at: 0, gap: u32::MAX, len: u32::MAX, pad: 2 }),
-            None
-        );
-        assert_eq!(frame.head_ends(Head::Message { slot: None, pad: 11 }), None);
+        assert_eq!(frame.head_ends(Head::Data { slot: 0, gap: 1, len: 9, pad: 1 }, 0), None);
+        assert_eq!(frame.head_ends(Head::Data { slot: 0, gap: u32::MAX, len: u32::MAX, pad: 2 }, 0), None);
+        assert_eq!(frame.head_ends(Head::Message { slot: None, pad: 11 }, 0), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The requests in flight: who waits for which reply, and what of it has landed.
 
-use crate::segment::Extent;
+use crate::segment::{Extent, Segment};
 
 /// Who waits for a reply. A ticket is never used twice, so a reply for an operation that was dropped finds nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,12 +11,15 @@ impl Ticket {
     pub const NOBODY: Ticket = Ticket(0);
 }
 
-/// Where a reply lies in `rx`, and how much file data came with it.
+/// Where a reply lies in `rx`, and how much of a file came with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Landed {
     pub(crate) start: usize,
     pub(crate) len: usize,
-    pub(crate) data: u32,
+    /// Bytes of the extent, from its start, that are there.
+    pub(crate) brought: u32,
+    /// How many of them are holes.
+    pub(crate) holes: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,6 +121,11 @@ impl<'s> Inflight<'s> {
         self.of(ticket).any(Slot::is_awaited)
     }
 
+    /// Whether a request of `ticket` awaits a reply and is not for a part of a file.
+    pub(crate) fn awaits_other(&self, ticket: Ticket) -> bool {
+        self.of(ticket).any(|slot| slot.is_awaited() && slot.extent.len == 0)
+    }
+
     /// The slot that awaits the reply `id`.
     pub fn find(&self, id: u64) -> Option<usize> {
         self.slots.iter().position(|slot| slot.id == id && slot.state == State::Awaited)
@@ -140,17 +148,32 @@ impl<'s> Inflight<'s> {
         self.set(index, |slot| *slot = Slot::FREE);
     }
 
-    /// Another part of the reply of slot `index` has arrived: its head lies at `start..end` of `rx`, and data up to byte
-    /// `data` of the extent came with it.
-    pub(crate) fn land(&mut self, index: usize, start: usize, end: usize, data: u32) {
-        self.set(index, |slot| {
-            let landed = match slot.state {
-                State::Landed(landed) => landed,
-                _ => Landed { start, len: 0, data: 0 },
-            };
-            let len = end.saturating_sub(landed.start);
-            slot.state = State::Landed(Landed { len, data: landed.data.max(data), ..landed });
-        });
+    /// The reply of slot `index` has arrived.
+    pub(crate) fn land(&mut self, index: usize, landed: Landed) {
+        self.set(index, |slot| slot.state = State::Landed(landed));
+    }
+
+    /// How much of the extent of slot `index` its reply has brought so far.
+    pub(crate) fn brought(&self, index: usize) -> u32 {
+        match self.slots.get(index).map(|slot| slot.state) {
+            Some(State::Landed(landed)) => landed.brought,
+            _ => 0,
+        }
+    }
+
+    /// The reply of slot `index` brings another part of its extent. `None` if that has no such part.
+    pub(crate) fn bring(&mut self, index: usize, segment: Segment) -> Option<()> {
+        let slot = self.slots.get_mut(index)?;
+        let State::Landed(landed) = &mut slot.state else { return None };
+        let brought = landed.brought.checked_add(segment.extent().len)?;
+        if brought > slot.extent.len {
+            return None;
+        }
+        landed.brought = brought;
+        if let Segment::Hole(extent) = segment {
+            landed.holes = landed.holes.saturating_add(extent.len);
+        }
+        Some(())
     }
 
     /// Takes a free slot for something that is to be asked again.
@@ -208,7 +231,7 @@ mod tests {
         assert!(inflight.insert(Slot::awaiting(9, 8, 1, Extent::default())));
         assert!(!inflight.insert(Slot::awaiting(10, 8, 1, Extent::default())), "two slots were lent");
         let index = inflight.find(9).unwrap();
-        inflight.land(index, 80, 84, 0);
+        inflight.land(index, Landed { start: 80, len: 4, ..Landed::default() });
         assert_eq!(inflight.find(9), None, "a second reply with this id finds nobody");
         assert_eq!((inflight.awaited(), inflight.free()), (2, 0));
         inflight.remove(index);
@@ -216,13 +239,19 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_reply_are_one_message() {
+    fn the_segments_of_a_reply_add_up_and_are_never_more_than_was_asked() {
         let mut slots = [Slot::FREE; 1];
         let mut inflight = Inflight::new(&mut slots);
-        inflight.insert(Slot::awaiting(1, 0, 1, Extent::default()));
-        inflight.land(0, 8, 20, 512);
-        inflight.land(0, 20, 24, 0);
-        assert_eq!(inflight.first_landed(), Some((0, Landed { start: 8, len: 16, data: 512 })));
+        let asked = Extent { offset: 100, len: 10 };
+        let part = |len| Extent { offset: 100, len };
+        inflight.insert(Slot::awaiting(1, 0, 1, asked));
+        assert_eq!(inflight.bring(0, Segment::Data(part(1))), None, "its reply has not arrived");
+        let landed = Landed { start: 8, len: 12, ..Landed::default() };
+        inflight.land(0, landed);
+        assert_eq!(inflight.bring(0, Segment::Data(part(4))), Some(()));
+        assert_eq!(inflight.bring(0, Segment::Hole(part(6))), Some(()));
+        assert_eq!(inflight.bring(0, Segment::Hole(part(1))), None);
+        assert_eq!(inflight.first_landed(), Some((0, Landed { brought: 10, holes: 6, ..landed })));
     }
 
     #[test]
@@ -232,7 +261,7 @@ mod tests {
         for (id, start) in [(1, 64), (2, 0), (3, 32)] {
             inflight.insert(Slot::awaiting(id, 0, 1, Extent::default()));
             let index = inflight.find(id).unwrap();
-            inflight.land(index, start, start + 32, 0);
+            inflight.land(index, Landed { start, len: 32, ..Landed::default() });
         }
         let mut order = std::vec::Vec::new();
         while let Some((index, landed)) = inflight.first_landed() {

@@ -28,8 +28,10 @@ pub mod blocking;
 pub mod client;
 pub mod compound;
 pub mod counters;
+mod digest;
 pub mod error;
 mod frame;
+mod holes;
 pub mod inflight;
 pub mod limits;
 #[cfg(any(feature = "nfs3", feature = "nfs4"))]
@@ -55,6 +57,7 @@ pub use attributes::{Attributes, Entry, Kind, Name, Space, Time};
 pub use client::{Client, Step};
 pub use counters::Counters;
 pub use error::{Error, Reason, Refusal};
+pub use operation::Content;
 pub use operation::call::{Close, Connect, Open, Stat, Statfs};
 pub use operation::list::List;
 pub use operation::map::Map;

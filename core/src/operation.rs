@@ -7,6 +7,7 @@ pub mod call;
 pub mod filling;
 pub mod list;
 pub mod map;
+mod mapping;
 pub mod read;
 pub mod stream;
 
@@ -29,12 +30,7 @@ pub trait Job<P: Protocol> {
     fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error>;
 
     /// What a reply brought. Returns what is to be asked for again, if anything.
-    fn answer(
-        &mut self,
-        slot: &Slot,
-        landed: Landed,
-        answer: Answer<P::Handle>,
-    ) -> Result<Option<Extent>, Error>;
+    fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error>;
 
     /// A reply was a refusal, or could not be used.
     fn refused(&mut self, slot: &Slot, error: Error);
@@ -43,6 +39,9 @@ pub trait Job<P: Protocol> {
     fn window(&mut self, _extent: Extent, _at: u32) -> &mut [u8] {
         &mut []
     }
+
+    /// A reply says that `extent`, which lies in what was asked for, is a hole.
+    fn hole(&mut self, _extent: Extent) {}
 
     /// What was put into the memory of `extent` is not to be trusted.
     fn wipe(&mut self, _extent: Extent) {}
@@ -61,6 +60,21 @@ pub trait Job<P: Protocol> {
     }
 }
 
+/// A verified reply and what it means.
+#[derive(Debug)]
+pub struct Arrival<'m, P: Protocol> {
+    /// The request.
+    pub slot: Slot,
+    /// Where the message lies in `rx`, and how much of a file came with it.
+    pub landed: Landed,
+    /// What it means.
+    pub answer: Answer<P::Handle>,
+    /// Its bytes that are not file data.
+    pub message: &'m [u8],
+    /// Who reads them.
+    pub protocol: &'m P,
+}
+
 /// A kind of item. Apart from the operation, so that a closure may take an item of any lifetime.
 pub trait Lend {
     /// The item, lent for `'i`.
@@ -70,9 +84,41 @@ pub trait Lend {
 /// No items.
 #[derive(Clone, Copy, Debug)]
 pub struct Nothing;
-/// Runs of bytes.
+/// The content of a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Bytes;
+pub struct Contents;
+/// A part of a file, as a stream lends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'i> {
+    /// Verified bytes, never none.
+    Data(&'i [u8]),
+    /// So many bytes, never none, that are zero and not stored.
+    Hole(u64),
+}
+
+impl<'i> Content<'i> {
+    /// How many bytes of the file it is.
+    pub const fn len(&self) -> u64 {
+        match self {
+            Content::Data(bytes) => bytes.len() as u64,
+            Content::Hole(len) => *len,
+        }
+    }
+
+    /// Whether it is nothing, as no content that is lent is.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes that are stored: none of a hole.
+    pub const fn data(&self) -> &'i [u8] {
+        match self {
+            Content::Data(bytes) => bytes,
+            Content::Hole(_) => &[],
+        }
+    }
+}
+
 /// Entries of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries;
@@ -83,8 +129,8 @@ pub struct Segments;
 impl Lend for Nothing {
     type Item<'i> = ();
 }
-impl Lend for Bytes {
-    type Item<'i> = &'i [u8];
+impl Lend for Contents {
+    type Item<'i> = Content<'i>;
 }
 impl Lend for Entries {
     type Item<'i> = Entry<'i>;

@@ -75,6 +75,16 @@ impl<'s> Outbox<'_, 's> {
         }
     }
 
+    /// Whether the asking operation awaits a reply that is not a part of a file.
+    pub(crate) fn awaits_other(&self) -> bool {
+        self.outgoing.inflight.awaits_other(self.ticket)
+    }
+
+    /// `len` bytes of a file need not be asked for, because they are a hole.
+    pub(crate) fn count_hole(&mut self, len: u64) {
+        self.outgoing.counters.hole_bytes += len;
+    }
+
     /// How many requests of the asking operation are in flight.
     pub fn in_flight(&self) -> usize {
         self.outgoing.inflight.of(self.ticket).count()

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
-use crate::segment::Extent;
+use crate::segment::{Extent, Segment};
 use core::fmt;
 
 /// What an operation wants. A path is relative to the share or export, with `/` between names; empty is its root.
@@ -28,6 +28,8 @@ pub enum Ask<'p, H> {
         handle: H,
         /// Not empty, and within [`Protocol::limits`].
         extent: Extent,
+        /// What Open said of it: a protocol whose replies can tell holes asks for such a reply.
+        sparse: bool,
     },
     /// The entries of a directory, as many replies as it takes.
     List {
@@ -55,6 +57,11 @@ pub enum Ask<'p, H> {
         from: u64,
         /// Where the file ends, not before `from`.
         end: u64,
+    },
+    /// The attributes of an open file, as they are now.
+    Look {
+        /// What Open gave.
+        handle: H,
     },
     /// A handle is of no more use. Nobody waits for the reply.
     Close {
@@ -116,6 +123,8 @@ pub enum Answer<H> {
     Data,
     /// The file ends at or before the start of the slot's extent.
     EndOfFile,
+    /// Nothing, and the same is to be asked again: the protocol will do it in another way.
+    Again,
     /// Entries of a directory at `start` in the message, `len` bytes.
     Entries {
         /// Where they start.
@@ -139,7 +148,7 @@ pub enum Answer<H> {
         /// Which.
         hole: bool,
     },
-    /// The result of Stat.
+    /// The result of Stat or Look.
     Attributes(Attributes),
     /// The result of Statfs.
     Space(Space),
@@ -152,23 +161,32 @@ pub enum Head {
     Need(usize),
     /// These bytes are done with and need not be kept (the envelope of an encryption, say); a head follows.
     Forget,
-    /// The head is the whole message. `slot` is `None` for a message that no request asked for.
+    /// The head is the whole message, or all of it that is not in segments. `slot` is `None` for a message that no request asked for.
     Message {
         /// Who asked.
         slot: Option<usize>,
         /// Bytes that follow and mean nothing.
         pad: u32,
     },
-    /// File data follows the head; after it there may be another head of the same message.
+    /// The head is the whole message but for file data, which follows it and belongs at the start of the slot's extent.
     Data {
         /// Who asked.
         slot: usize,
-        /// Where in the slot's extent the data belongs.
-        at: u32,
         /// Bytes before the data that mean nothing.
         gap: u32,
-        /// Bytes of data, no more than the slot's extent has behind `at`.
+        /// Bytes of data, no more than the slot's extent has.
         len: u32,
+        /// Bytes after the data that mean nothing.
+        pad: u32,
+    },
+    /// The head is done with and need not be kept: a part of a message whose beginning was a `Message` before.
+    Segment {
+        /// Who asked.
+        slot: usize,
+        /// What it brings of the slot's extent, from where the segments before it have ended. Data follows the head.
+        segment: Segment,
+        /// Bytes before the data that mean nothing.
+        gap: u32,
         /// Bytes after the data that mean nothing.
         pad: u32,
     },
@@ -181,6 +199,8 @@ pub struct Reply<'m> {
     pub slot: Slot,
     /// Head and everything else that is not file data.
     pub message: &'m [u8],
+    /// How much of the slot's extent it has brought.
+    pub brought: u32,
 }
 
 /// A symbolic link that a path ran into and that the server leaves to the client to follow.

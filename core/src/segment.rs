@@ -1,5 +1,6 @@
 //! What a reply brings: extents of a file that are data or a hole, held against what was asked.
 
+use crate::digest::Digest;
 use crate::error::Error;
 
 /// A run of bytes in a file.
@@ -110,7 +111,7 @@ impl MapSegment {
     }
 }
 
-/// Makes the segments of a map from what one reply after another says: in order, without a gap, and none behind the end.
+/// Makes segments of what one reply after another of a map says: in order, without a gap, and none behind the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Survey {
     /// Up to here there are segments.
@@ -122,15 +123,13 @@ pub(crate) struct Survey {
     end: u64,
     /// Where the last range of the reply ended, in the server's words.
     last: u64,
-    /// The segment made last: what follows may be of the same kind.
-    held: Option<MapSegment>,
 }
 
 impl Survey {
     /// Nothing of `from..end` is known.
     pub const fn new(from: u64, end: u64) -> Self {
         let end = if end > from { end } else { from };
-        Survey { made: from, known: from, hole: false, end, last: 0, held: None }
+        Survey { made: from, known: from, hole: false, end, last: 0 }
     }
 
     /// Up to where replies have told.
@@ -169,23 +168,62 @@ impl Survey {
         Ok((true, self.make(end.min(self.known), false)))
     }
 
-    /// There are no more ranges in the reply. With the last reply it is to be called until there is nothing more.
+    /// There are no more ranges in the reply.
     pub fn rest(&mut self) -> Option<MapSegment> {
-        let ready = self.make(self.known, self.hole);
-        if ready.is_none() && self.made == self.end { self.held.take() } else { ready }
+        self.make(self.known, self.hole)
     }
 
-    /// What lies between here and `end` is one segment, and it may go on. Returns the one before it.
+    /// The next `len` bytes are of no interest: there is no segment of them.
+    pub fn skip(&mut self, len: u64) {
+        self.made = self.known.saturating_add(len).min(self.end);
+        self.known = self.made;
+    }
+
+    /// What the reply has told behind the last segment is forgotten.
+    pub fn forget(&mut self) {
+        self.known = self.made;
+    }
+
     fn make(&mut self, end: u64, hole: bool) -> Option<MapSegment> {
         let len = end.checked_sub(self.made).filter(|len| *len > 0)?;
         let offset = core::mem::replace(&mut self.made, end);
+        Some(MapSegment { offset, len, hole })
+    }
+}
+
+/// Joins segments of the same kind that follow each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Joined {
+    held: Option<MapSegment>,
+    digest: Digest,
+}
+
+impl Joined {
+    /// Takes the next segment, which may go on. Returns the one before it once that is complete.
+    pub fn push(&mut self, next: MapSegment) -> Option<MapSegment> {
         match &mut self.held {
-            Some(held) if held.hole == hole => {
-                held.len = held.len.saturating_add(len);
-                None
+            Some(held) if held.hole == next.hole => {
+                held.len = held.len.saturating_add(next.len);
+                return None;
             }
-            held => held.replace(MapSegment { offset, len, hole }),
+            _ => {}
         }
+        let complete = self.end();
+        self.held = Some(next);
+        complete
+    }
+
+    /// There are no more.
+    pub fn end(&mut self) -> Option<MapSegment> {
+        let complete = self.held.take()?;
+        let digest = self.digest.with(&complete.offset.to_le_bytes()).with(&complete.len.to_le_bytes());
+        self.digest = digest.with(&[complete.hole.into()]);
+        Some(complete)
+    }
+
+    /// Of all that are complete.
+    pub const fn digest(&self) -> Digest {
+        self.digest
     }
 }
 
@@ -197,22 +235,21 @@ mod tests {
     /// The segments of `from..end` by replies that list `ranges` and tell of all up to `known`.
     fn survey(from: u64, end: u64, replies: &[(&[(u64, u64)], u64)]) -> Result<Vec<(u64, u64, bool)>, Error> {
         let mut survey = Survey::new(from, end);
-        let mut made = Vec::new();
+        let (mut joined, mut made) = (Joined::default(), Vec::new());
         for (ranges, known) in replies {
             survey.learn(*known, true)?;
             for (offset, len) in *ranges {
                 loop {
                     let (done, segment) = survey.add(*offset, *len)?;
-                    made.extend(segment);
+                    made.extend(segment.and_then(|segment| joined.push(segment)));
                     if done {
                         break;
                     }
                 }
             }
-            while let Some(segment) = survey.rest() {
-                made.push(segment);
-            }
+            made.extend(survey.rest().and_then(|segment| joined.push(segment)));
         }
+        made.extend(joined.end());
         Ok(made.into_iter().map(|segment| (segment.offset, segment.end(), segment.hole)).collect())
     }
 
@@ -243,6 +280,17 @@ mod tests {
             survey(0, 9, &[(&[(0, 2), (2, 1)], 3), (&[(3, 2)], 5), (&[], 7), (&[], 9)]),
             Ok(Vec::from([(0, 5, false), (5, 9, true),]))
         );
+    }
+
+    #[test]
+    fn what_is_forgotten_is_to_be_told_again() {
+        let mut survey = Survey::new(0, 9);
+        survey.learn(9, true).unwrap();
+        assert_eq!(survey.add(2, 1), Ok((false, Some(MapSegment { offset: 0, len: 2, hole: true }))));
+        survey.forget();
+        assert_eq!((survey.known(), survey.rest()), (2, None));
+        survey.learn(9, false).unwrap();
+        assert_eq!(survey.rest(), Some(MapSegment { offset: 2, len: 7, hole: false }));
     }
 
     #[test]

@@ -164,7 +164,7 @@ mod tests {
             let mut pages = Pages(&mut memory);
             let mut came = Vec::new();
             let mut stream = Stream::new(&file, 0, &mut pages);
-            let end = world.run(&mut client, &mut stream, |run| came.extend_from_slice(run)).unwrap();
+            let end = world.run(&mut client, &mut stream, |run| came.extend_from_slice(run.data())).unwrap();
             assert_eq!(end, LEN as u64);
             assert!(came == pattern(0, 0, LEN), "windows of {buffer}");
         }

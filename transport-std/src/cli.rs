@@ -20,6 +20,7 @@ mod hints;
 mod json;
 mod links;
 mod options;
+mod output;
 mod platform;
 mod progress;
 mod quantity;

@@ -3,8 +3,8 @@
 use super::{Failure, Link, drive};
 use crate::client::Client;
 use crate::error::Error;
-use crate::operation::Operation;
 use crate::operation::stream::Stream;
+use crate::operation::{Content, Operation};
 use crate::page::Sink;
 use crate::protocol::{File, Protocol};
 use crate::time::Clock;
@@ -25,7 +25,7 @@ pub struct FileReader<'r, 's, P: Protocol, T, C> {
     at: u64,
     len: u64,
     /// Bytes of the stream's item that were given away.
-    used: usize,
+    used: u64,
 }
 
 impl<'r, 's, P: Protocol, T, C> FileReader<'r, 's, P, T, C> {
@@ -54,11 +54,9 @@ where
 {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
         while !buf.is_empty() {
-            let item: &[u8] = self.stream.item(&[]);
-            if let Some(rest) = item.get(self.used..).filter(|rest| !rest.is_empty()) {
-                let len = rest.len().min(buf.len());
-                buf.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-                self.used += len;
+            let len = give(self.stream.item(&[]), self.used, buf);
+            if len > 0 {
+                self.used = self.used.saturating_add(len as u64);
                 self.at = self.at.saturating_add(len as u64);
                 return Ok(len);
             }
@@ -71,6 +69,22 @@ where
             }
         }
         Ok(0)
+    }
+}
+
+/// Copies what of an item is behind the first `used` bytes, as much as there is room for.
+fn give(item: Content<'_>, used: u64, buf: &mut [u8]) -> usize {
+    match item {
+        Content::Data(bytes) => {
+            let rest = usize::try_from(used).ok().and_then(|used| bytes.get(used..)).unwrap_or(&[]);
+            buf.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            rest.len().min(buf.len())
+        }
+        Content::Hole(len) => {
+            let rest = usize::try_from(len.saturating_sub(used)).unwrap_or(usize::MAX);
+            buf.iter_mut().take(rest).for_each(|to| *to = 0);
+            rest.min(buf.len())
+        }
     }
 }
 

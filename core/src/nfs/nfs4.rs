@@ -28,7 +28,8 @@ use crate::outgoing::Outbox;
 use crate::plan::Limits;
 use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
 use crate::segment::Extent;
-use sent::{Sent, What};
+use receive::Coming;
+use sent::{Access, Sent, What};
 use session::Session;
 
 /// Where NFSv4 is, unless told otherwise. There is nothing else to connect to.
@@ -87,8 +88,12 @@ pub struct Nfs4<'s> {
     /// answered in part, and the rest asked again.
     read_len_max: u32,
     lease_seconds: Option<u32>,
-    /// The server refuses the bypass stateid, so the anonymous one is used.
-    anonymous: bool,
+    /// By which stateid is read: as far as is known, the server takes it.
+    access: Access,
+    /// The server may know READ_PLUS.
+    plus: bool,
+    /// The segments of the reply that is coming in.
+    coming: Option<Coming>,
     /// How many bytes of the last path led to a symbolic link.
     link_end: usize,
 }
@@ -107,7 +112,9 @@ impl<'s> Nfs4<'s> {
             session: None,
             read_len_max: 0,
             lease_seconds: None,
-            anonymous: false,
+            access: Access::Bypass,
+            plus: true,
+            coming: None,
             link_end: 0,
         }
     }
@@ -268,12 +275,22 @@ impl Protocol for Nfs4<'_> {
     fn head_len(&self, left: Left) -> usize {
         // A record is one reply, so no byte of another can be taken by mistake. What a READ has before its data is never
         // less than this; data that comes with it would have to be copied.
+        if let Some(coming) = &self.coming {
+            return coming.head_len(left);
+        }
         let reads = read_heads(self.session.is_some());
         if left.last { reads.min(left.len as usize) } else { super::rpc::reply_head_len(&[]) }
     }
 
     fn head(&mut self, head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<Head, Error> {
-        receive::head(head, left, inflight)
+        let mut coming = self.coming.take();
+        let said = receive::head(head, left, inflight, &mut coming)?;
+        self.coming = coming;
+        Ok(said)
+    }
+
+    fn frame_end(&mut self) -> Result<(), Error> {
+        self.coming.take().map_or(Ok(()), Coming::end)
     }
 
     fn ask(

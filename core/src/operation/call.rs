@@ -1,9 +1,9 @@
 //! Operations that ask one thing and get one answer.
 
-use super::{Job, Nothing, Operation};
+use super::{Arrival, Job, Nothing, Operation};
 use crate::attributes::{Attributes, Space};
 use crate::error::Error;
-use crate::inflight::{Landed, Slot, Ticket};
+use crate::inflight::{Slot, Ticket};
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, File, Progress, Protocol};
 use crate::segment::Extent;
@@ -36,9 +36,10 @@ impl<P: Protocol> Job<P> for Call<'_, P> {
         protocol.ask(self.ask, &mut self.stage, out)
     }
 
-    fn answer(&mut self, _: &Slot, _: Landed, answer: Answer<P::Handle>) -> Result<Option<Extent>, Error> {
-        if !matches!(answer, Answer::Nothing) && self.result.is_ok() {
-            self.result = Ok(answer);
+    fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
+        // What is to be asked again the protocol's stage knows.
+        if !matches!(arrival.answer, Answer::Nothing | Answer::Again) && self.result.is_ok() {
+            self.result = Ok(arrival.answer);
         }
         Ok(None)
     }

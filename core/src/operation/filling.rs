@@ -1,23 +1,27 @@
 //! Filling pages from a file with several requests in flight: what [`Read`](super::read::Read) and
 //! [`Stream`](super::stream::Stream) share.
 
-use super::Job;
+use super::mapping::Mapping;
+use super::{Arrival, Content, Job};
+use crate::attributes::Attributes;
 use crate::error::Error;
-use crate::inflight::{Inflight, Landed, Slot, Ticket};
+use crate::holes::Holes;
+use crate::inflight::{Inflight, Slot, Ticket};
+use crate::limits;
 use crate::outgoing::Outbox;
 use crate::page::{self, Sink};
 use crate::plan;
 use crate::protocol::{Answer, Ask, File, Progress, Protocol};
-use crate::segment::{Cover, Extent, Segment};
+use crate::segment::Extent;
 
-/// The pages as a ring over the file: byte `offset` lies at `(offset - base) % sink.len()`.
+/// The pages as a ring over the file, without the whole pages of its holes (see [`Holes::position`]).
 ///
 /// `front <= ready <= next <= end`: `front..ready` is verified and kept, `ready..next` was asked for, `next..end`
 /// is still to be asked for, and no more than the ring holds.
 pub(super) struct Filling<'p, P: Protocol> {
     ticket: Ticket,
     stage: P::Stage,
-    handle: P::Handle,
+    file: File<P::Handle>,
     pub sink: &'p mut dyn Sink,
     pub base: u64,
     pub front: u64,
@@ -28,8 +32,13 @@ pub(super) struct Filling<'p, P: Protocol> {
     pub eof: u64,
     refused: Option<Error>,
     /// How much of the front was lent as an item.
-    pub lent: usize,
+    lent: u64,
     pub streams: bool,
+    /// Of a stream around holes.
+    mapping: Option<Mapping<P>>,
+    holes: Holes,
+    /// Runs in a row that the map told of one by one, all of them short.
+    dull: u32,
 }
 
 impl<'p, P: Protocol> Filling<'p, P> {
@@ -38,7 +47,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
         Filling {
             ticket: Ticket::NOBODY,
             stage: P::Stage::default(),
-            handle: file.handle,
+            file: *file,
             sink,
             base: offset,
             front: offset,
@@ -49,7 +58,17 @@ impl<'p, P: Protocol> Filling<'p, P> {
             refused: None,
             lent: 0,
             streams: false,
+            mapping: None,
+            holes: Holes::new(),
+            dull: 0,
         }
+    }
+
+    /// From now on it reads around holes, if there may be any.
+    pub fn map(&mut self) {
+        let Attributes { sparse, len, .. } = self.file.attributes;
+        let worth = sparse && len >= limits::HOLE_LEN_MIN;
+        self.mapping = worth.then(|| Mapping::new(&self.file, self.front));
     }
 
     /// Begins anew at `offset`, as another operation to the client: replies to what was asked before find nobody.
@@ -58,20 +77,73 @@ impl<'p, P: Protocol> Filling<'p, P> {
         (self.base, self.front, self.ready, self.next) = (offset, offset, offset, offset);
         self.end = self.eof.max(offset);
         (self.lent, self.refused) = (0, None);
+        (self.holes, self.dull) = (Holes::new(), 0);
+        if self.mapping.is_some() {
+            self.map();
+            self.skip(self.sink.len() as u64);
+        }
     }
 
-    /// Where in the sink the byte `offset` of the file lies.
+    /// The next `len` bytes that the map has not told of are taken for data.
+    fn skip(&mut self, len: u64) {
+        if let Some(mapping) = &mut self.mapping {
+            mapping.skip(len);
+            self.holes.settle();
+        }
+    }
+
+    fn page(&self) -> u64 {
+        (self.sink.page_len() as u64).max(1)
+    }
+
+    /// How far from the start of the ring the byte `offset` of the file lies.
+    fn position(&self, offset: u64) -> u64 {
+        self.holes.position(self.base, self.page(), offset)
+    }
+
+    /// How far from the start of the ring what is kept begins.
+    fn front_position(&self) -> u64 {
+        match self.holes.first() {
+            Some(hole) if hole.start <= self.front => self.position(hole.end),
+            _ => self.position(self.front),
+        }
+    }
+
+    /// Where in the sink it lies.
     fn place(&self, offset: u64) -> usize {
-        let len = (self.sink.len() as u64).max(1);
-        (offset.saturating_sub(self.base) % len) as usize
+        (self.position(offset) % (self.sink.len() as u64).max(1)) as usize
     }
 
-    /// What is verified and in order and not yet released, as far as it lies in one run.
-    pub fn front_run(&mut self, len: usize) -> &mut [u8] {
-        let at = self.place(self.front);
-        let run = self.sink.run(at);
-        let len = len.min(run.len());
-        run.get_mut(..len).unwrap_or(&mut [])
+    /// What was lent last.
+    pub fn front(&mut self) -> Content<'_> {
+        if self.holes.first().is_some_and(|hole| hole.start <= self.front) {
+            return Content::Hole(self.lent);
+        }
+        let run = self.sink.run(self.place(self.front));
+        // It was no more than the run.
+        let len = run.len().min(self.lent as usize);
+        Content::Data(run.get(..len).unwrap_or(&[]))
+    }
+
+    /// How much can be lent of what is verified and in order: of a hole all of it, of data whole pages in one run, up to
+    /// where a hole or the end of the file comes.
+    fn lendable(&mut self) -> u64 {
+        let next_hole = match self.holes.first() {
+            Some(hole) if hole.start <= self.front => {
+                return self.ready.min(hole.end).saturating_sub(self.front);
+            }
+            Some(hole) => hole.start,
+            None => self.end,
+        };
+        let until = self.ready.min(next_hole);
+        let at = self.position(self.front);
+        let ready = until.saturating_sub(self.front);
+        let run = self.sink.run(self.place(self.front)).len() as u64;
+        if until == next_hole || until == self.end {
+            return ready.min(run);
+        }
+        let whole = at.saturating_add(ready) / self.page() * self.page();
+        whole.saturating_sub(at).min(run)
     }
 
     /// The file has no byte at `offset` or beyond.
@@ -82,12 +154,91 @@ impl<'p, P: Protocol> Filling<'p, P> {
 
     /// Everything before the first byte that is still awaited is there.
     fn settle_ready(&mut self, inflight: &Inflight<'_>) {
-        let missing = inflight.of(self.ticket).map(|slot| slot.extent.offset).min();
+        let reads = inflight.of(self.ticket).filter(|slot| slot.extent.len > 0);
+        let missing = reads.map(|slot| slot.extent.offset).min();
         self.ready = missing.unwrap_or(self.next).min(self.end).max(self.ready);
     }
 
     fn ask(&mut self, extent: Extent, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        protocol.ask(Ask::Read { handle: self.handle, extent }, &mut self.stage, out)
+        let File { handle, attributes } = self.file;
+        protocol.ask(Ask::Read { handle, extent, sparse: attributes.sparse }, &mut self.stage, out)
+    }
+
+    /// Asks for more of the map before the reads come to where it ends.
+    fn ask_map(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let ahead = self.next.saturating_add(self.sink.len() as u64);
+        let Some(mapping) = &mut self.mapping else { return Ok(Progress::Complete) };
+        if mapping.is_complete() || mapping.verifies() {
+            return Ok(Progress::Complete);
+        }
+        if mapping.known() > ahead || self.holes.is_crowded() {
+            return Ok(Progress::Wait);
+        }
+        let progress = mapping.ask(protocol, &mut self.stage, out)?;
+        if mapping.is_complete() {
+            self.learn_segments(protocol, &[])?;
+            self.holes.settle();
+        }
+        Ok(progress)
+    }
+
+    /// Takes what the last reply of the map says, as far as there is room for holes.
+    fn learn_segments(&mut self, protocol: &P, message: &[u8]) -> Result<(), Error> {
+        let Some(mapping) = &mut self.mapping else { return Ok(()) };
+        // Each turn takes a segment, which the message bounds.
+        while !self.holes.is_full() {
+            match mapping.segment(protocol, message)? {
+                Some(segment) if segment.hole => self.holes.learn(segment.offset, segment.end()),
+                Some(_) => self.holes.settle(),
+                None => return Ok(()),
+            }
+        }
+        mapping.forget_rest();
+        Ok(())
+    }
+
+    /// A reply of the map. Where runs are told one by one and all are short, part of the file is taken for data.
+    fn learn(&mut self, arrival: &Arrival<'_, P>) -> Result<(), Error> {
+        let Some(mapping) = &mut self.mapping else {
+            return match arrival.answer {
+                Answer::Nothing => Ok(()),
+                _ => Err(Error::Misbehaved("a read was answered with something else")),
+            };
+        };
+        let before = mapping.known();
+        mapping.learn(arrival, 0)?;
+        if mapping.verifies() {
+            return Ok(());
+        }
+        let told = mapping.known().saturating_sub(before);
+        self.learn_segments(arrival.protocol, arrival.message)?;
+        let dull = matches!(arrival.answer, Answer::Run { .. }) && told < limits::MAP_LEN_MIN;
+        self.dull = if dull { self.dull + 1 } else { 0 };
+        if self.dull >= limits::DULL_MAPS_MAX {
+            self.dull = 0;
+            self.skip(limits::MAP_SKIP_LEN);
+        }
+        Ok(())
+    }
+
+    /// Up to where it is known what is data.
+    fn mapped(&self) -> u64 {
+        let mapping = self.mapping.as_ref().filter(|mapping| !mapping.verifies());
+        let known = mapping.map_or(self.end, Mapping::known).min(self.end);
+        self.holes.unsettled().map_or(known, |start| known.min(start))
+    }
+
+    /// What is known to be a hole is not asked for.
+    fn pass_holes(&mut self, out: &mut Outbox<'_, '_>) {
+        // Each turn passes one of the holes.
+        while let Some(end) = self.holes.end_at(self.next) {
+            let end = end.min(self.end);
+            if end <= self.next {
+                break;
+            }
+            out.count_hole(end - self.next);
+            self.next = end;
+        }
     }
 
     /// Asks once more for what a short reply left out, or as much of it as is allowed now.
@@ -132,13 +283,18 @@ impl<'p, P: Protocol> Filling<'p, P> {
         let limits = protocol.limits();
         let ring = self.sink.len() as u64;
         let request_len = self.request_len(plan::request_len(ring, out.inflight().len(), &limits));
-        let until = self.end.min(self.front.saturating_add(ring));
+        let taken = self.position(self.next).saturating_sub(self.front_position());
+        let free = ring.saturating_sub(taken);
+        let mapped = self.mapped();
+        let stop = self.holes.next_start(self.next).min(mapped);
+        let until = stop.min(self.next.saturating_add(free));
         let Some(extent) = plan::next(self.next, until, request_len, &limits) else {
             return Ok(Progress::Wait);
         };
         // A request as long as what was just freed would shrink to the page: wait for a whole one, unless nothing
         // else is coming.
-        let whole = extent.len == request_len || extent.end() == self.end;
+        let whole =
+            extent.len == request_len || (extent.end() == stop && (stop < mapped || mapped == self.end));
         if !whole && out.in_flight() > 0 {
             return Ok(Progress::Wait);
         }
@@ -171,46 +327,67 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
                 self.end = self.end.min(rest.offset.max(self.front));
             }
             self.settle_ready(out.inflight());
-            return Ok(Progress::Complete);
+            let Some(mapping) = &mut self.mapping else { return Ok(Progress::Complete) };
+            mapping.give_up();
+            return mapping.ask(protocol, &mut self.stage, out);
         }
         self.settle_ready(out.inflight());
         if self.end > self.front && self.sink.is_empty() {
             return Err(Error::Invalid("there is no page to read into"));
         }
-        match self.ask_again(protocol, out)? {
-            Progress::Complete => self.ask_next(protocol, out),
-            progress => Ok(progress),
+        let progress = match self.ask_again(protocol, out)? {
+            Progress::Complete => self.ask_map(protocol, out)?,
+            progress => return Ok(progress),
+        };
+        if progress == Progress::Sent {
+            return Ok(progress);
+        }
+        self.pass_holes(out);
+        self.settle_ready(out.inflight());
+        match (self.ask_next(protocol, out)?, &mut self.mapping) {
+            (Progress::Complete, Some(mapping)) if out.in_flight() == 0 || mapping.verifies() => {
+                mapping.verify(protocol, &mut self.stage, out)
+            }
+            (Progress::Complete, Some(_)) => Ok(Progress::Wait),
+            (progress, _) => Ok(progress),
         }
     }
 
-    fn answer(
-        &mut self,
-        slot: &Slot,
-        landed: Landed,
-        answer: Answer<P::Handle>,
-    ) -> Result<Option<Extent>, Error> {
-        let asked = slot.extent;
-        match answer {
-            Answer::Data => {
-                let mut cover = Cover::new(asked);
-                let brought = Segment::Data(Extent { len: landed.data, ..asked });
-                if cover.add(brought).is_none() {
-                    return Err(Error::Misbehaved("a read brought no data and no end of file"));
-                }
-                let rest = cover.rest();
-                let rest = Extent { len: rest.len.saturating_add(slot.follows), ..rest };
-                Ok((rest.len > 0 && rest.offset < self.end).then_some(rest))
+    fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
+        let Slot { extent: asked, follows, .. } = arrival.slot;
+        if asked.len == 0 {
+            match self.learn(&arrival) {
+                Err(error) if !error.is_fatal() => drop(self.refused.get_or_insert(error)),
+                learnt => learnt?,
             }
+            return Ok(None);
+        }
+        let brought = match arrival.answer {
+            Answer::Data if arrival.landed.brought == 0 => {
+                return Err(Error::Misbehaved("a read brought no data and no end of file"));
+            }
+            Answer::Data => arrival.landed.brought,
+            Answer::Again => 0,
             Answer::EndOfFile => {
                 self.ends_at(asked.offset);
-                Ok(None)
+                return Ok(None);
             }
-            _ => Err(Error::Misbehaved("a read was answered with something else")),
-        }
+            _ => return Err(Error::Misbehaved("a read was answered with something else")),
+        };
+        let rest = asked.after(brought);
+        let rest = Extent { len: rest.len.saturating_add(follows), ..rest };
+        Ok((rest.len > 0 && rest.offset < self.end).then_some(rest))
     }
 
     fn refused(&mut self, slot: &Slot, error: Error) {
-        self.refused.get_or_insert(error);
+        match &mut self.mapping {
+            // A map that cannot be had is none: then all is read.
+            Some(mapping) if slot.extent.len == 0 && !mapping.verifies() => return mapping.give_up(),
+            _ => drop(self.refused.get_or_insert(error)),
+        }
+        if slot.extent.len == 0 {
+            return;
+        }
         // What was refused did not come: nothing from there on is lent.
         self.end = self.end.min(slot.extent.offset.max(self.front));
     }
@@ -218,6 +395,13 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
     fn window(&mut self, extent: Extent, at: u32) -> &mut [u8] {
         let place = self.place(extent.after(at).offset);
         self.sink.run(place)
+    }
+
+    fn hole(&mut self, extent: Extent) {
+        self.wipe(extent);
+        if self.streams {
+            self.holes.told(extent.offset, extent.end());
+        }
     }
 
     fn wipe(&mut self, extent: Extent) {
@@ -229,18 +413,16 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
     }
 
     fn release(&mut self) {
-        self.front = self.front.saturating_add(core::mem::take(&mut self.lent) as u64);
+        self.front = self.front.saturating_add(core::mem::take(&mut self.lent));
+        // One at a time is lent.
+        if self.holes.first().is_some_and(|hole| hole.end <= self.front) {
+            self.base = self.base.saturating_add(self.holes.first_skipped(self.base, self.page()));
+            self.holes.pop();
+        }
     }
 
     fn prepare(&mut self, _: &P, _: &[u8]) -> Result<bool, Error> {
-        if !self.streams {
-            return Ok(false);
-        }
-        let ready = self.ready.saturating_sub(self.front);
-        let page = (self.sink.page_len() as u64).max(1);
-        // Whole pages, unless these are the last bytes. `front` is at a page's start until then.
-        let ready = if self.ready < self.end { ready - ready % page } else { ready };
-        self.lent = self.front_run(usize::try_from(ready).unwrap_or(usize::MAX)).len();
+        self.lent = if self.streams { self.lendable() } else { 0 };
         Ok(self.lent > 0)
     }
 }

@@ -1,9 +1,9 @@
 //! The entries of a directory, lent one by one.
 
-use super::{Entries, Job, Operation};
+use super::{Arrival, Entries, Job, Operation};
 use crate::attributes::{Entry, Name};
 use crate::error::Error;
-use crate::inflight::{Landed, Slot, Ticket};
+use crate::inflight::{Slot, Ticket};
 use crate::limits;
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, EntryAt, Progress, Protocol};
@@ -59,21 +59,16 @@ impl<P: Protocol> Job<P> for List<'_, P> {
         protocol.ask(Ask::List { path: self.path }, &mut self.stage, out)
     }
 
-    fn answer(
-        &mut self,
-        _: &Slot,
-        landed: Landed,
-        answer: Answer<P::Handle>,
-    ) -> Result<Option<Extent>, Error> {
-        match answer {
+    fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
+        match arrival.answer {
             Answer::Entries { start, len } if len > 0 => {
                 self.idle += 1;
                 if self.idle > limits::IDLE_LISTINGS_MAX {
                     return Err(Error::Misbehaved("reply after reply of a listing and no entry"));
                 }
-                self.entries = Some((landed.start.saturating_add(start), len, 0));
+                self.entries = Some((arrival.landed.start.saturating_add(start), len, 0));
             }
-            Answer::Entries { .. } | Answer::Nothing => {}
+            Answer::Entries { .. } | Answer::Nothing | Answer::Again => {}
             _ => return Err(Error::Misbehaved("a listing was answered with something else")),
         }
         Ok(None)

@@ -12,6 +12,7 @@ use super::session::CREDIT_LEN;
 use super::status::Status;
 use super::{Smb, close, read, symlink};
 use crate::attributes::{Attributes, Kind, Space, Time};
+use crate::digest::Digest;
 use crate::error::Error;
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, File, Progress, Reply};
@@ -34,16 +35,13 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pages {
     count: u32,
-    first_name: u64,
+    first_name: Digest,
 }
 
 impl Pages {
     /// Another page. Whether it was there before.
     fn repeats(&mut self, name: &[u8]) -> bool {
-        // FNV-1a.
-        let digest = name.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
-        });
+        let digest = Digest::new().with(name);
         let repeats = self.count > 0 && digest == self.first_name;
         self.count = self.count.saturating_add(1);
         if self.count.is_power_of_two() {
@@ -107,12 +105,14 @@ impl Smb<'_> {
                 let body = |w: &mut Writer<'_>| create::Request::file(path).encode(w);
                 self.once(stage, out, Phase::Opening, &[create_member(&body)])
             }
-            Ask::Read { handle, extent } => self.send_read(handle, extent, out),
+            Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Stat { path } => self.look(stage, out, path, query_info::Request::all_information),
             Ask::Statfs { path } => {
                 self.look(stage, out, path, query_info::Request::fs_full_size_information)
             }
             Ask::List { path } => self.list(stage, out, path),
+            // Nothing to look at: see `create_attributes`.
+            Ask::Look { .. } => Ok(Progress::Complete),
             // Samba says that all is data where the attribute is missing.
             Ask::Map { sparse: false, .. } => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(stage, out, handle, from, end),
@@ -440,6 +440,7 @@ fn bits(file_attributes: u32, reparse_tag: Option<u32>) -> Attributes {
     }
 }
 
+/// There is no `change`: Samba tells the times that an open file had when it was opened, whatever happens to it.
 fn create_attributes(response: &create::Response) -> Attributes {
     Attributes {
         len: response.end_of_file,

@@ -1,7 +1,7 @@
 //! A map of an open file: `FSCTL_QUERY_ALLOCATED_RANGES`, as often as it takes.
 
 use super::Smb;
-use super::calls::{Phase, Stage};
+use super::calls::Stage;
 use super::chain::{Member, Reply as Wait};
 use super::create::FileId;
 use super::header::{self, Command, Header};
@@ -53,9 +53,6 @@ impl Smb<'_> {
         from: u64,
         end: u64,
     ) -> Result<Progress, Error> {
-        if out.in_flight() > 0 {
-            return Ok(Progress::Wait);
-        }
         let Some(left) = end.checked_sub(from).filter(|left| *left > 0) else {
             return Ok(Progress::Complete);
         };
@@ -76,7 +73,6 @@ impl Smb<'_> {
         let progress =
             self.session.send(out, &[Member::new(Command::IOCTL, reply_max, &body)], Wait::Awaited)?;
         if progress == Progress::Sent {
-            stage.phase = Phase::Asked;
             stage.asked = Asked { from, end: from.saturating_add(length), output_max, span };
         }
         Ok(progress)
@@ -125,7 +121,7 @@ mod tests {
     use super::*;
     use crate::attributes::Attributes;
     use crate::inflight::{Landed, Slot};
-    use crate::operation::{Job, Operation};
+    use crate::operation::{Arrival, Job, Operation};
     use crate::{File, Map};
     use std::vec::Vec;
 
@@ -139,9 +135,10 @@ mod tests {
         let mut map = Map::<Smb<'_>>::new(&File { handle: FileId([7; 16]), attributes }, 100);
         // What lies in front of a reply in `rx`, its head, and the ranges.
         let rx = [&[0xEE; 5][..], output].concat();
-        let landed = Landed { start: 2, len: 3 + output.len(), data: 0 };
-        map.answer(&Slot::FREE, landed, Answer::Ranges { start: 3, len: output.len(), known: 900 })?;
+        let landed = Landed { start: 2, len: 3 + output.len(), ..Landed::default() };
         let (mut segments, protocol) = (Vec::new(), smb());
+        let answer = Answer::Ranges { start: 3, len: output.len(), known: 900 };
+        map.answer(Arrival { slot: Slot::FREE, landed, answer, message: &[], protocol: &protocol })?;
         while map.prepare(&protocol, &rx)? {
             let segment = map.item(&rx);
             segments.push((segment.offset, segment.end(), segment.hole));

@@ -233,5 +233,5 @@ fn read_data(head: &[u8], all: usize, slot: usize, asked: u32) -> Result<Head, E
     let pad = room.checked_sub(reply.gap()).and_then(|room| room.checked_sub(reply.data_length as usize));
     let pad = pad.ok_or(Error::Malformed("READ.DataLength"))?;
     // All three are parts of a frame, whose length has 24 bits.
-    Ok(Head::Data { slot, at: 0, gap: reply.gap() as u32, len: reply.data_length, pad: pad as u32 })
+    Ok(Head::Data { slot, gap: reply.gap() as u32, len: reply.data_length, pad: pad as u32 })
 }

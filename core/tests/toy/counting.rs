@@ -22,6 +22,7 @@ fn the_counters_of_a_scripted_conversation_are_exact() {
         bytes_sent: REQUEST,
         bytes_received: REPLY + 4 + 2,
         file_bytes: 0,
+        hole_bytes: 0,
         max_in_flight: 1,
     };
     assert_eq!(*world.client.counters(), want);

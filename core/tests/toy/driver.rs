@@ -96,7 +96,7 @@ fn conversation(every: u32, kind: ErrorKind, clock: &impl Clock) -> Result<(), F
     let mut came = Vec::new();
     let mut sink = Pages(&mut pages);
     run_each(&mut client, wire, clock, &mut Stream::new(&file, 0, &mut sink), |item| {
-        came.extend(item);
+        came.extend(item.data());
         ControlFlow::Continue(())
     })?;
     assert_same(&came, &contents(0, 1000, 1000), &every);

@@ -22,7 +22,7 @@ fn assert_next_is_right(world: &mut World<'_>, file: &File<u32>, about: &dyn std
     assert_eq!(entries, 60, "{about:?}");
     let (mut came, mut pages) = (Vec::new(), [[0xEE; 512]; 3]);
     let mut pages = Pages(&mut pages);
-    world.run_each(&mut Stream::new(file, 9, &mut pages), |_, item| came.extend(item)).unwrap();
+    world.run_each(&mut Stream::new(file, 9, &mut pages), |_, item| came.extend(item.data())).unwrap();
     assert_same(&came, &contents(9, 2491, 2500), about);
     assert_eq!(world.run(&mut Stat::new("file")).unwrap().len, 2500, "{about:?}");
 }

@@ -294,7 +294,7 @@ impl Protocol for Toy {
                 if asked.is_none_or(|asked| reply.len > asked.extent.len) {
                     return Err(Error::Misbehaved("more data than was asked for"));
                 }
-                Ok(Head::Data { slot, at: 0, gap: u32::from(reply.gap), len: reply.len, pad })
+                Ok(Head::Data { slot, gap: u32::from(reply.gap), len: reply.len, pad })
             }
             (OK, ..) => match HEAD_LEN + reply.len as usize {
                 want if want > head.len() => Ok(Head::Need(want)),
@@ -331,10 +331,10 @@ impl Protocol for Toy {
             Ask::Stat { path } => self.once(STAT, 0, path, stage, out),
             Ask::Close { handle } => self.once(CLOSE, handle, "", stage, out),
             Ask::List { path } => self.list(path, stage, out),
-            Ask::Read { handle, extent } => {
+            Ask::Read { handle, extent, .. } => {
                 self.send(Request { kind: READ, handle, extent, path: "" }, false, out)
             }
-            Ask::Map { .. } => Ok(Progress::Complete),
+            Ask::Map { .. } | Ask::Look { .. } => Ok(Progress::Complete),
             Ask::Statfs { .. } => Err(Error::Incompatible("the toy has no statfs")),
         }
     }

@@ -20,7 +20,7 @@ fn conversation(peer: Peer, read_max: usize, write_max: usize) -> (Vec<u8>, Coun
     let mut came = pages.as_flattened().to_vec();
     let mut sink = Pages(&mut pages);
     let mut stream = Stream::new(&file, 0, &mut sink);
-    let end = world.run_each(&mut stream, |_, item| came.extend(item)).unwrap();
+    let end = world.run_each(&mut stream, |_, item| came.extend(item.data())).unwrap();
     world.list(|_, entry| came.extend(entry.name.raw())).unwrap();
     assert_eq!((end, world.run(&mut Stat::new("file")).unwrap().len), (2000, 2000));
     world.run(&mut Close::new(&file)).unwrap();
@@ -104,7 +104,7 @@ fn read_both_ways<const SIZE: usize>(read_len_max: u32, slots: usize) {
 
     let mut streamed = Vec::new();
     let mut pages = Pages(&mut contiguous);
-    world.run_each(&mut Stream::new(&file, 0, &mut pages), |_, item| streamed.extend(item)).unwrap();
+    world.run_each(&mut Stream::new(&file, 0, &mut pages), |_, item| streamed.extend(item.data())).unwrap();
     assert_same(&streamed, &want[..file_len as usize], &(SIZE, read_len_max, slots));
     let longest = world.peer.log.iter().map(|request| request.len).max().unwrap();
     assert!(longest <= read_len_max);
@@ -137,7 +137,9 @@ fn short_replies_of_every_size_are_asked_on_until_all_is_there() {
             assert_same(pages.as_flattened(), &contents(0, 1536, 1400), &short);
             let mut came = Vec::new();
             let mut pages = Pages(&mut pages);
-            world.run_each(&mut Stream::new(&file, 0, &mut pages), |_, item| came.extend(item)).unwrap();
+            world
+                .run_each(&mut Stream::new(&file, 0, &mut pages), |_, item| came.extend(item.data()))
+                .unwrap();
             assert_same(&came, &contents(0, 1400, 1400), &short);
         }
     }
@@ -203,7 +205,7 @@ fn offsets_beyond_4_gib_are_no_different() {
     let (mut pages, mut came) = (vec![[0xEE; 512]; 9], Vec::new());
     let mut pages = Pages(&mut pages);
     let mut stream = Stream::new(&file, (5 << 32) - 5000, &mut pages);
-    assert_eq!(world.run_each(&mut stream, |_, item| came.extend(item)), Ok(file_len));
+    assert_eq!(world.run_each(&mut stream, |_, item| came.extend(item.data())), Ok(file_len));
     assert_same(&came, &contents((5 << 32) - 5000, 17_345, file_len), &"tail");
 }
 
@@ -240,7 +242,7 @@ fn a_buffer_of_any_length_will_do() {
         assert_same(&bytes, &contents(3, len, 500), &len);
         let mut came = Vec::new();
         let mut buffer = Buffer(&mut bytes);
-        world.run_each(&mut Stream::new(&file, 3, &mut buffer), |_, item| came.extend(item)).unwrap();
+        world.run_each(&mut Stream::new(&file, 3, &mut buffer), |_, item| came.extend(item.data())).unwrap();
         assert_same(&came, &contents(3, 497, 500), &len);
     }
 }

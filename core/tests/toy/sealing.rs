@@ -73,7 +73,8 @@ fn a_stream_lends_what_verified_before_and_nothing_of_the_frame_that_did_not() {
         smudge(&mut world, nth, 100, 1);
         let (mut ring, mut came) = ([[0xEE; 512]; 3], Vec::new());
         let mut sink = Pages(&mut ring);
-        let outcome = world.run_each(&mut Stream::new(&file, 0, &mut sink), |_, item| came.extend(item));
+        let outcome =
+            world.run_each(&mut Stream::new(&file, 0, &mut sink), |_, item| came.extend(item.data()));
         assert_eq!(outcome, Err(FORGED));
         assert_same(&came, &contents(0, 512 * nth as usize, 8 * 512), &nth);
         assert_eq!(ring[nth as usize % 3], [0; 512], "the ring where frame {nth} landed");

@@ -12,8 +12,8 @@ fn stream(world: &mut World<'_>, sink: &mut dyn Sink) -> Vec<usize> {
     let file_len = world.peer.file_len;
     let (mut came, mut lens) = (Vec::new(), Vec::new());
     let end = world.run_each(&mut Stream::new(&file, 0, sink), |_, item| {
-        came.extend(item);
-        lens.push(item.len());
+        came.extend(item.data());
+        lens.push(item.data().len());
     });
     assert_eq!(end, Ok(file_len));
     assert_same(&came, &contents(0, file_len as usize, file_len), &"stream");
@@ -152,7 +152,8 @@ fn nothing_is_lent_of_what_a_refused_read_did_not_bring() {
         }));
         let (mut came, mut ring) = (Vec::new(), [[0; 512]; 6]);
         let mut ring = Pages(&mut ring);
-        let outcome = world.run_each(&mut Stream::new(&file, 0, &mut ring), |_, item| came.extend(item));
+        let outcome =
+            world.run_each(&mut Stream::new(&file, 0, &mut ring), |_, item| came.extend(item.data()));
         let Err(Error::Refused(refusal)) = outcome else { panic!("{outcome:?}") };
         assert_eq!((refusal.code, refusal.reason), (7, Reason::Other));
         let until = (512 * refused as usize).min(came.len());

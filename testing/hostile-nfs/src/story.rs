@@ -78,7 +78,8 @@ fn stream<const SIZE: usize>(
 ) -> Result<(), Error> {
     let mut pages = vec![[FRESH; SIZE]; ring / SIZE];
     let before = session.client.counters().file_bytes;
-    let outcome = session.run_each(&mut Stream::new(file, 0, &mut Pages(&mut pages)), |run| lent.extend(run));
+    let outcome =
+        session.run_each(&mut Stream::new(file, 0, &mut Pages(&mut pages)), |run| lent.extend(run.data()));
     match outcome {
         Ok(end) => assert_eq!(end, lent.len() as u64, "a stream ends where its bytes do"),
         Err(_) => keeps_nothing_else(session, before, pages.as_flattened()),

@@ -72,8 +72,8 @@ fn stream<const SIZE: usize, L: Link>(
 ) -> Result<(), Error> {
     let mut pages = vec![[FRESH; SIZE]; ring / SIZE];
     let verified_before = session.client.counters().file_bytes;
-    let outcome =
-        session.run_each(&mut Stream::new(file, offset, &mut Pages(&mut pages)), |run| lent.extend(run));
+    let outcome = session
+        .run_each(&mut Stream::new(file, offset, &mut Pages(&mut pages)), |run| lent.extend(run.data()));
     match outcome {
         Ok(end) => assert_eq!(end, offset + lent.len() as u64, "a stream ends where its bytes do"),
         Err(_) => {

@@ -12,11 +12,11 @@ pub use holes::extents;
 use pagewire::blocking::{self, Failure, FileReader};
 use pagewire::nfs::rpc::{AuthSys, Credential};
 use pagewire::nfs::{self, Nfs3, Nfs4, nfs4};
-use pagewire::operation::Operation;
+use pagewire::operation::{Item, Operation};
 use pagewire::protocol::Protocol;
 use pagewire::smb::{Config, Dialects, Entropy, Identity, Policy, Smb};
 use pagewire::storage::StorageArray;
-use pagewire::{Client, Connect, File, List, Map, MapSegment, Open, Pages, Read, Sink, Stream};
+use pagewire::{Client, Connect, Content, File, List, Map, MapSegment, Open, Pages, Read, Sink, Stream};
 use pagewire_std::{MonotonicClock, Tcp, random};
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
@@ -225,6 +225,18 @@ impl<'s, P: Protocol> Session<'s, P> {
         blocking::run(&mut self.client, &mut self.io, &self.clock, op)
     }
 
+    /// Runs an operation and shows its items to `each`.
+    pub fn run_each<O: Operation<P>>(
+        &mut self,
+        op: &mut O,
+        mut each: impl FnMut(Item<'_, P, O>),
+    ) -> Result<O::Output, Error> {
+        blocking::run_each(&mut self.client, &mut self.io, &self.clock, op, |item| {
+            each(item);
+            ControlFlow::Continue(())
+        })
+    }
+
     /// Opens a file.
     pub fn open(&mut self, path: &str) -> Result<File<P::Handle>, Error> {
         self.run(&mut Open::new(path))
@@ -237,10 +249,14 @@ impl<'s, P: Protocol> Session<'s, P> {
         let mut pages = Pages(&mut memory);
         let mut stream = Stream::new(&file, 0, &mut pages);
         let (mut sha, mut len) = (Sha256::new(), 0);
-        let end = blocking::run_each(&mut self.client, &mut self.io, &self.clock, &mut stream, |run| {
-            sha.update(run);
-            len += run.len() as u64;
-            ControlFlow::Continue(())
+        let end = self.run_each(&mut stream, |run| {
+            sha.update(run.data());
+            if let Content::Hole(hole) = run {
+                (0..hole.div_ceil(4096)).for_each(|at| {
+                    sha.update(&[0; 4096][..(hole - at * 4096).min(4096) as usize]);
+                });
+            }
+            len += run.len();
         })?;
         assert_eq!((end, len), (file.attributes.len, file.attributes.len), "{path}");
         self.run(&mut pagewire::Close::new(&file))?;
@@ -274,22 +290,14 @@ impl<'s, P: Protocol> Session<'s, P> {
     /// The map of a file from `from` on.
     pub fn map(&mut self, file: &File<P::Handle>, from: u64) -> Result<Vec<MapSegment>, Error> {
         let mut segments = Vec::new();
-        let mut map = Map::new(file, from);
-        blocking::run_each(&mut self.client, &mut self.io, &self.clock, &mut map, |segment| {
-            segments.push(segment);
-            ControlFlow::Continue(())
-        })?;
+        self.run_each(&mut Map::new(file, from), |segment| segments.push(segment))?;
         Ok(segments)
     }
 
     /// The names of a directory.
     pub fn names(&mut self, path: &str) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
-        let mut list = List::new(path);
-        blocking::run_each(&mut self.client, &mut self.io, &self.clock, &mut list, |entry| {
-            names.push(entry.name.to_string());
-            ControlFlow::Continue(())
-        })?;
+        self.run_each(&mut List::new(path), |entry| names.push(entry.name.to_string()))?;
         Ok(names)
     }
 }

@@ -92,10 +92,24 @@ pub struct Get {
     /// Keep the times of access and modification
     #[arg(short, long)]
     pub preserve: bool,
+    /// Which zeros become holes of a new file, which take no space
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Sparse::Auto)]
+    pub sparse: Sparse,
     #[command(flatten)]
     pub transfer: Transfer,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Which zeros are not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sparse {
+    /// The holes of 64K or more that the server tells of
+    Auto,
+    /// These, and every block of 4K that is all zeros
+    Always,
+    /// None: all zeros are written
+    Never,
 }
 
 #[derive(Args)]

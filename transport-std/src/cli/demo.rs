@@ -271,8 +271,8 @@ fn read_file(
     session.open(url)?;
     let mut bytes = budget::ring(page_len, READ_LEN, IN_FLIGHT)?;
     let mut ring = budget::pages(page_len, &mut bytes).expect("the sizes above are page sizes");
-    let len = session.stream(url, &mut *ring, &mut |run| {
-        sha.update(run);
+    let len = session.stream(url, &mut *ring, &mut |content| {
+        sha.update(content.data());
         Ok(())
     })?;
     session.close();

@@ -67,6 +67,11 @@ impl Destination {
         }
     }
 
+    /// Whether what is written is a new file, empty at first.
+    pub fn is_new(&self) -> bool {
+        matches!(self, Destination::File { .. })
+    }
+
     /// An error of writing to it.
     pub fn failure(&self, error: io::Error) -> Failure {
         match self {

@@ -163,6 +163,7 @@ fn exit_of(error: &Error) -> Exit {
         Error::Incompatible(_) => Exit::Refused,
         Error::Closed | Error::TimedOut => Exit::Network,
         Error::Budget { .. } => Exit::Other,
+        Error::Changed => Exit::Changed,
         // What the command line passed on and the engine found to have no meaning.
         Error::Invalid(_) => Exit::Usage,
         Error::Refused(refusal) => match refusal.reason {
@@ -190,6 +191,7 @@ fn kind_of(error: &Error) -> &'static str {
         Error::TimedOut => "timed_out",
         Error::Unauthentic(_) => "unauthentic",
         Error::Invalid(_) => "invalid",
+        Error::Changed => "changed",
         Error::Refused(refusal) => match refusal.reason {
             Reason::NotFound => "not_found",
             Reason::Authentication => "authentication",

@@ -37,11 +37,12 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         Cause::TooManyLinks => Some("they may lead in a circle: name the file itself"),
         Cause::NoFile(Kind::Directory) => Some("`pagewire ls` shows what is in it"),
         Cause::NoFile(_) => None,
-        Cause::Changed(_) => Some("somebody writes to it; get it again when that is over"),
+        Cause::Changed(_) => Some(CHANGED),
         Cause::BrokenPipe => None,
     }
 }
 
+const CHANGED: &str = "somebody writes to it; get it again when that is over";
 const HUNG_UP: &str =
     "the server hung up: is it an SMB 2 or 3 server, and does it speak the dialect of --vers?";
 const CUT: &str = "the connection was cut in the middle; try again";
@@ -97,6 +98,7 @@ fn engine(error: &Error, stage: Stage) -> Option<&'static str> {
         Error::Budget { .. } => {
             Some("the name or the path may be too long; otherwise this is our fault: please report it")
         }
+        Error::Changed => Some(CHANGED),
         Error::Invalid(_) | Error::Refused(_) => None,
     }
 }

@@ -34,8 +34,8 @@ impl Progress {
         Progress { bar, name: messages.verbose.then(|| url.to_string()), len, begin: Instant::now() }
     }
 
-    pub fn advance(&mut self, len: usize) {
-        self.bar.inc(len as u64);
+    pub fn advance(&mut self, len: u64) {
+        self.bar.inc(len);
     }
 
     /// All of it is there.

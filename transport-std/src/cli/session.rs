@@ -14,8 +14,8 @@ use pagewire::operation::{Item, Operation};
 use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Entry, Error, File, List, Open, Reason, Refusal, Sink, Space, Stat,
-    Statfs, Stream, plan,
+    Attributes, Client, Close, Connect, Content, Entry, Error, File, List, Open, Reason, Refusal, Sink,
+    Space, Stat, Statfs, Stream, plan,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
@@ -31,12 +31,12 @@ pub trait Session {
     /// Opens a file to read it.
     fn open(&mut self, url: &Url) -> Result<Attributes, Failure>;
 
-    /// Shows all bytes of the open file to `each`, and gives the offset where it ended.
+    /// Shows all of the open file to `each`, and gives the offset where it ended.
     fn stream(
         &mut self,
         url: &Url,
         ring: &mut dyn Sink,
-        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
     ) -> Result<u64, Failure>;
 
     /// Gives the open file back, if there is one. What the server says about it is of no interest.
@@ -193,7 +193,7 @@ impl<P: Spoken> Session for Connection<'_, P> {
         &mut self,
         url: &Url,
         ring: &mut dyn Sink,
-        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
     ) -> Result<u64, Failure> {
         let outcome = match self.file {
             Some(file) => self.run(&mut Stream::new(&file, 0, ring), each),

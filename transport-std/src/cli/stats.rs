@@ -27,6 +27,8 @@ pub struct Stats {
     pub bytes_sent: u64,
     pub bytes_received: u64,
     pub file_bytes: u64,
+    /// Bytes of files that did not have to come, because they are in holes.
+    pub hole_bytes: u64,
     pub max_in_flight: usize,
     /// Where file data was read.
     pub page_size: Option<usize>,
@@ -61,6 +63,7 @@ impl Stats {
         self.bytes_sent += counters.bytes_sent;
         self.bytes_received += counters.bytes_received;
         self.file_bytes += counters.file_bytes;
+        self.hole_bytes += counters.hole_bytes;
         self.max_in_flight = self.max_in_flight.max(counters.max_in_flight);
     }
 }

@@ -1,10 +1,11 @@
 //! `get` and `cat`: file data goes from the lent pages straight to where it is wanted.
 
-use super::args::{Cat, Common, Get, Messages, Transfer};
+use super::args::{Cat, Common, Get, Messages, Sparse, Transfer};
 use super::budget::{self, READ_LEN};
 use super::date;
 use super::destination::{self, Destination};
 use super::failure::{Cause, Exit, Failure};
+use super::output::Output;
 use super::progress::Progress;
 use super::session::Session;
 use super::stats::Report;
@@ -12,19 +13,20 @@ use super::url::Url;
 use super::visit::Visitor;
 use pagewire::{Attributes, Kind, Sink, Time};
 use std::fs::{File, FileTimes};
-use std::io::Write;
 
 pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
     let several = args.urls.len() > 1;
     destination::distinct(args)?;
     transfer(&args.urls, &args.transfer, &args.common, report, |job| {
         let destination = Destination::of(job.url, args, several)?;
-        job.fetch(&destination, args.preserve)
+        job.fetch(&destination, args.preserve, args.sparse)
     })
 }
 
 pub fn cat(args: &Cat, report: &mut Report) -> Result<(), Failure> {
-    transfer(&args.urls, &args.transfer, &args.common, report, |job| job.fetch(&Destination::Stdout, false))
+    transfer(&args.urls, &args.transfer, &args.common, report, |job| {
+        job.fetch(&Destination::Stdout, false, Sparse::Never)
+    })
 }
 
 /// One file that is to be read.
@@ -58,38 +60,41 @@ fn transfer(
 }
 
 impl Job<'_> {
-    fn fetch(&mut self, destination: &Destination, preserve: bool) -> Result<(), Failure> {
+    fn fetch(&mut self, destination: &Destination, preserve: bool, sparse: Sparse) -> Result<(), Failure> {
         let opened = self.session.open(self.url)?;
         self.report.stats.read_size = Some(self.session.read_len(self.pages));
         let outcome = match opened.kind {
-            Kind::File => destination.write(|out| self.copy(&opened, destination, out, preserve)),
+            Kind::File => destination.write(|out| {
+                self.copy(&opened, destination, Output::new(out, destination.is_new(), sparse))?;
+                if preserve {
+                    keep_times(out, &opened).map_err(|error| destination.failure(error))?;
+                }
+                Ok(())
+            }),
             kind => Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(kind))),
         };
         self.session.close();
         outcome
     }
 
-    /// Writes what is lent, as it is lent: there is no buffer in between. Closes the file.
+    /// Writes what is lent. Closes the file.
     fn copy(
         &mut self,
         opened: &Attributes,
         destination: &Destination,
-        mut out: &File,
-        preserve: bool,
+        mut out: Output<'_>,
     ) -> Result<(), Failure> {
         let mut progress = Progress::new(self.url, opened.len, destination, self.messages);
-        let end = self.session.stream(self.url, self.pages, &mut |bytes| {
-            out.write_all(bytes)?;
-            progress.advance(bytes.len());
+        let end = self.session.stream(self.url, self.pages, &mut |content| {
+            out.write(content)?;
+            progress.advance(content.len());
             Ok(())
         });
         // Samba tells the times that a file had when it was opened for as long as it is open.
         self.session.close();
         let end = end.map_err(|failure| destination.blame(failure))?;
         self.must_be_unchanged(opened, end)?;
-        if preserve {
-            keep_times(out, opened).map_err(|error| destination.failure(error))?;
-        }
+        out.end().map_err(|error| destination.failure(error))?;
         progress.done();
         Ok(())
     }

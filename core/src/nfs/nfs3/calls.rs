@@ -97,10 +97,11 @@ impl Nfs3<'_> {
         self.root()?;
         stage.opens = matches!(ask, Ask::Open { .. });
         match ask {
-            Ask::Read { handle, extent } => self.send_read(handle, extent, out),
+            Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
+            Ask::Look { handle } => self.send_getattr(handle, out),
             // NFSv3 knows no open files, and no holes.
             Ask::Close { .. } | Ask::Connect | Ask::Map { .. } => Ok(Progress::Complete),
-            Ask::Open { path } | Ask::Stat { path } => self.walk(path, stage, out, Self::send_getattr),
+            Ask::Open { path } | Ask::Stat { path } => self.walk(path, stage, out, Self::look),
             Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
             Ask::List { path } => match stage.phase {
                 Phase::More => self.send_readdirplus(stage, out),
@@ -135,7 +136,7 @@ impl Nfs3<'_> {
                 }
                 Ok(progress)
             }
-            Phase::Looking => self.send_getattr(stage, out),
+            Phase::Looking => self.look(stage, out),
             Phase::Walking => match component(path, stage.at) {
                 Some((name, end)) => {
                     check_name(name)?;
@@ -171,8 +172,11 @@ impl Nfs3<'_> {
         })
     }
 
-    fn send_getattr(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let object = found(stage)?.handle;
+    fn look(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        self.send_getattr(found(stage)?.handle, out)
+    }
+
+    fn send_getattr(&mut self, object: Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         self.call(out, Message::nfs(Procedure::GETATTR, getattr::REPLY_HEAD_MAX), &|w| {
             getattr::Request { object }.encode(w);
             Ok(())

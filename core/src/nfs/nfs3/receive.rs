@@ -33,5 +33,5 @@ pub(super) fn head(head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<H
     if data.len() > asked.extent.len {
         return Err(Error::Misbehaved("READ brought more than was asked"));
     }
-    Ok(Head::Data { slot, at: 0, gap: 0, len: data.len(), pad: data.pad() })
+    Ok(Head::Data { slot, gap: 0, len: data.len(), pad: data.pad() })
 }

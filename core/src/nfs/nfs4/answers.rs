@@ -1,15 +1,15 @@
 //! What the replies mean.
 
+use super::Nfs4;
 use super::calls::{Phase, Stage};
-use super::sent::{Sent, What};
+use super::sent::{Access, Sent, What};
 use super::session::LOST;
-use super::{Message, Nfs4};
 use crate::attributes::Kind;
 use crate::error::Error;
 use crate::nfs::rpc;
 use crate::nfs::v4::fattr4::Type;
 use crate::nfs::v4::limits::TAG_LEN_MAX;
-use crate::nfs::v4::{Fh, Op, Results, Stateid, Status, getattr, getfh, read, readdir, readlink, sequence};
+use crate::nfs::v4::{Fh, Op, Results, Status, getattr, getfh, read, read_plus, readdir, readlink, sequence};
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, File, Reply};
 use crate::wire::Reader;
@@ -49,31 +49,34 @@ impl Nfs4<'_> {
             What::ExchangeId => self.exchanged(&mut results).map(|()| Answer::Nothing),
             What::CreateSession => self.created(&mut results, out).map(|()| Answer::Nothing),
             What::Limits => self.limited(&mut results).map(|()| Answer::Nothing),
-            What::Read | What::ReadAnonymous => self.read(reply, sent, &mut results, stage, out),
-            What::MapOpen | What::SeekData | What::SeekHole => {
-                self.surveyed(sent, &mut results, &mut stage.survey)
-            }
+            What::Read | What::ReadPlus => self.read(reply, sent, &mut results),
+            What::Look => looked(sent, &mut results),
+            What::MapOpen | What::Seek => self.surveyed(sent, &mut results, &mut stage.survey),
             What::MapClose => Ok(Answer::Nothing),
             _ => self.walked(sent, start, &mut results, stage),
         }
     }
 
+    /// READ or READ_PLUS. What a server has against a stateid or against READ_PLUS is known for all requests to come; those
+    /// in flight will come here too.
     fn read(
         &mut self,
         reply: &Reply<'_>,
         sent: Sent,
         results: &mut Results<'_>,
-        stage: &Stage,
-        out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
+        let op = if sent.what == What::ReadPlus { Op::READ_PLUS } else { Op::READ };
         results.take(sent.put())?;
-        let status = results.next(Op::READ)?;
-        if sent.what == What::Read && refuses_bypass(status) && reply.slot.interims == 0 {
-            self.anonymous = true;
-            return self.read_again(reply, sent, stage, out);
+        let status = results.next(op)?;
+        if sent.access == Access::Bypass && refuses_bypass(status) {
+            self.access = Access::Anonymous;
+            return Ok(Answer::Again);
+        }
+        if sent.what == What::ReadPlus {
+            return self.read_plus(status, results, reply.brought);
         }
         if !status.is_ok() {
-            return Err(Error::Refused(status.refusal(Op::READ.name())));
+            return Err(Error::Refused(status.refusal(op.name())));
         }
         let head = read::Head::decode(results.reader())?;
         results.end()?;
@@ -83,26 +86,26 @@ impl Nfs4<'_> {
         }
     }
 
-    /// The same READ with the anonymous stateid, in the same slots. So the reply that came was not the final one.
-    fn read_again(
+    /// Whatever is wrong with READ_PLUS, READ will tell whether it is the file: Ganesha 4.3 answers with a segment of
+    /// nothing, others have not heard of it.
+    fn read_plus(
         &mut self,
-        reply: &Reply<'_>,
-        sent: Sent,
-        stage: &Stage,
-        out: &mut Outbox<'_, '_>,
+        status: Status,
+        results: &mut Results<'_>,
+        brought: u32,
     ) -> Result<Answer<Fh>, Error> {
-        let slot = reply.slot;
-        let sequence = self.session.as_ref().map(|session| session.args(slot.charge));
-        let args =
-            read::Args { stateid: Stateid::ANONYMOUS, offset: slot.extent.offset, count: slot.extent.len };
-        // It came from the id of a request of ours, which was a u32.
-        let message = Message { xid: slot.id as u32, sent, from: stage.found, sequence };
-        self.write(message, out, &|ops| {
-            args.encode(ops);
-            Ok(())
-        })?;
-        self.session.iter_mut().for_each(|session| session.take(slot.charge));
-        Ok(Answer::Interim)
+        if status.is_ok() {
+            let head = read_plus::Head::decode(results.reader())?;
+            results.end()?;
+            if brought > 0 {
+                return Ok(Answer::Data);
+            }
+            if head == (read_plus::Head { eof: true, segments: 0 }) {
+                return Ok(Answer::EndOfFile);
+            }
+        }
+        self.plus = false;
+        Ok(Answer::Again)
     }
 
     /// A COMPOUND that walks; `start` is where the results start in the message.
@@ -180,6 +183,14 @@ impl Nfs4<'_> {
 /// What a server may say that does not know the bypass stateid.
 fn refuses_bypass(status: Status) -> bool {
     matches!(status, Status::BAD_STATEID | Status::STALE_STATEID | Status::OLD_STATEID | Status::EXPIRED)
+}
+
+/// The attributes of an open file.
+fn looked(sent: Sent, results: &mut Results<'_>) -> Result<Answer<Fh>, Error> {
+    results.take(sent.put())?;
+    let known = getattr::ResOk::decode(results.take(Op::GETATTR)?)?.obj_attributes;
+    results.end()?;
+    known.stat().map(Answer::Attributes)
 }
 
 /// The result of READDIR.

@@ -10,7 +10,7 @@ use crate::nfs::path::{component, components};
 use crate::nfs::rpc;
 use crate::nfs::v4::bitmap::Bitmap;
 use crate::nfs::v4::compound::RESULT_HEAD_MAX;
-use crate::nfs::v4::{Fh, Op, Ops, Stateid, fattr4, getattr, getfh, lookup, read, readdir, readlink};
+use crate::nfs::v4::{Fh, Op, Ops, fattr4, getattr, getfh, lookup, read, read_plus, readdir, readlink};
 use crate::outgoing::Outbox;
 use crate::protocol::{Ask, Progress};
 use crate::segment::Extent;
@@ -19,7 +19,7 @@ use crate::segment::Extent;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stage {
     pub(super) phase: Phase,
-    /// Where the path was walked to; `None` is the server's root. Of a READ, what is read.
+    /// Where the path was walked to; `None` is the server's root.
     pub(super) found: Option<Fh>,
     /// How many bytes of the path lead there.
     pub(super) at: usize,
@@ -83,9 +83,15 @@ impl Nfs4<'_> {
             return Err(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"));
         }
         match ask {
-            Ask::Read { handle, extent } => {
-                stage.found = Some(handle);
-                self.send_read(handle, extent, out)
+            Ask::Read { handle, extent, sparse } => {
+                let what = if sparse && self.plus { What::ReadPlus } else { What::Read };
+                self.send_read(what, handle, extent, out)
+            }
+            Ask::Look { handle } => {
+                self.send(Sent::new(What::Look, false, 0), Some(handle), Extent::default(), out, &|ops| {
+                    getattr::Args { attr_request: fattr4::STAT }.encode(ops);
+                    Ok(())
+                })
             }
             // Nothing was opened.
             Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
@@ -177,14 +183,19 @@ impl Nfs4<'_> {
         self.send(sent, stage.found, Extent::default(), out, &|ops| listing.encode(ops))
     }
 
-    fn send_read(&mut self, file: Fh, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let (what, stateid) = match self.anonymous {
-            false => (What::Read, Stateid::BYPASS),
-            true => (What::ReadAnonymous, Stateid::ANONYMOUS),
-        };
-        let args = read::Args { stateid, offset: extent.offset, count: extent.len };
-        self.send(Sent::new(what, false, 0), Some(file), extent, out, &|ops| {
-            args.encode(ops);
+    fn send_read(
+        &mut self,
+        what: What,
+        file: Fh,
+        extent: Extent,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let (stateid, Extent { offset, len: count }) = (self.access.stateid(), extent);
+        self.send(Sent::read(what, self.access), Some(file), extent, out, &|ops| {
+            match what {
+                What::ReadPlus => read_plus::Args { stateid, offset, count }.encode(ops),
+                _ => read::Args { stateid, offset, count }.encode(ops),
+            }
             Ok(())
         })
     }

@@ -1,5 +1,8 @@
-//! A map of a file: OPEN, SEEK for data and for holes in turn, CLOSE. Only minor version 2 has SEEK, and it is the only
-//! thing that is opened for, since servers take no special stateid there.
+//! A map of a file: OPEN, SEEK, CLOSE. Only minor version 2 has SEEK, and it is the only thing that is opened for, since
+//! servers take no special stateid there.
+//!
+//! Every COMPOUND looks for a hole and for data from where the last has ended: one of the two is there, and the other
+//! says how far that goes.
 //!
 //! Every OPEN has an owner of its own: those of one owner share a stateid, and a CLOSE that nobody waits for would end
 //! the next OPEN too (seen on Ganesha 4.3). So a map that is dropped leaves its file open until the session ends.
@@ -17,10 +20,10 @@ use crate::segment::Extent;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Survey {
     open: Option<Stateid>,
-    /// What is looked for is a hole, since data was found; or else data.
-    in_data: bool,
     from: u64,
     end: u64,
+    /// What SEEK says has no sense.
+    useless: bool,
 }
 
 impl Nfs4<'_> {
@@ -31,18 +34,13 @@ impl Nfs4<'_> {
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        if self.minor < 2 {
-            return Ok(Progress::Complete);
-        }
-        if out.in_flight() > 0 {
-            return Ok(Progress::Wait);
-        }
-        let what = match stage.survey {
-            Survey { open: None, .. } if from == end => return Ok(Progress::Complete),
-            Survey { open: None, .. } => What::MapOpen,
-            Survey { open: Some(_), .. } if from == end => What::MapClose,
-            Survey { in_data: false, .. } => What::SeekData,
-            Survey { in_data: true, .. } => What::SeekHole,
+        let over = from == end || stage.survey.useless;
+        let what = match stage.survey.open {
+            _ if self.minor < 2 => return Ok(Progress::Complete),
+            None if over => return Ok(Progress::Complete),
+            None => What::MapOpen,
+            Some(_) if over => What::MapClose,
+            Some(_) => What::Seek,
         };
         let owner = self.xid.to_be_bytes();
         let stateid = stage.survey.open.unwrap_or(Stateid::CURRENT);
@@ -50,8 +48,11 @@ impl Nfs4<'_> {
             match what {
                 What::MapOpen => open::Args::v41(&owner, open::Claim::Fh).encode(ops)?,
                 What::MapClose => close::Args { seqid: 0, open_stateid: stateid }.encode(ops),
-                What::SeekHole => seek::Args { stateid, offset: from, what: seek::What::Hole }.encode(ops),
-                _ => seek::Args { stateid, offset: from, what: seek::What::Data }.encode(ops),
+                _ => {
+                    // That there is no data behind is an error to some, and ends the COMPOUND: it comes last.
+                    seek::Args { stateid, offset: from, what: seek::What::Hole }.encode(ops);
+                    seek::Args { stateid, offset: from, what: seek::What::Data }.encode(ops);
+                }
             }
             Ok(())
         })?;
@@ -70,41 +71,38 @@ impl Nfs4<'_> {
         survey: &mut Survey,
     ) -> Result<Answer<Fh>, Error> {
         results.take(sent.put())?;
-        let looks_for = match sent.what {
-            What::SeekData => seek::What::Data,
-            What::SeekHole => seek::What::Hole,
-            _ => {
-                survey.open = Some(open::ResOk::decode(results.take(Op::OPEN)?)?.stateid.latest());
-                return results.end().map(|()| Answer::Nothing);
-            }
-        };
-        let found = match results.next(Op::SEEK)? {
-            Status::OK => seek::ResOk::decode(results.reader())?.found(looks_for, survey.from)?,
-            // There is no data behind, or the file has become shorter.
-            Status::NXIO => None,
-            status => return Err(Error::Refused(status.refusal(Op::SEEK.name()))),
-        };
+        if sent.what == What::MapOpen {
+            survey.open = Some(open::ResOk::decode(results.take(Op::OPEN)?)?.stateid.latest());
+            return results.end().map(|()| Answer::Nothing);
+        }
+        let hole = survey.found(seek::What::Hole, results)?;
+        // Where the file has become shorter, there is no other result.
+        let data = if hole.is_some() { survey.found(seek::What::Data, results)? } else { None };
         results.end()?;
-        survey.found(looks_for, found)
+        Ok(survey.told(hole, data))
     }
 }
 
 impl Survey {
-    fn found(&mut self, what: seek::What, at: Option<u64>) -> Result<Answer<Fh>, Error> {
-        match (what, at) {
-            (_, None) => Ok(Answer::Run { known: self.end, hole: true }),
-            (seek::What::Data, Some(at)) => {
-                self.in_data = true;
-                let new = at > self.from;
-                Ok(if new { Answer::Run { known: at, hole: true } } else { Answer::Nothing })
+    /// Where a SEEK has found what it looked for.
+    fn found(&self, what: seek::What, results: &mut Results<'_>) -> Result<Option<u64>, Error> {
+        match results.next(Op::SEEK)? {
+            Status::OK => seek::ResOk::decode(results.reader())?.found(what, self.from),
+            Status::NXIO => Ok(None),
+            status => Err(Error::Refused(status.refusal(Op::SEEK.name()))),
+        }
+    }
+
+    /// What follows from where the next hole and the next data are. A place that is both is neither to be believed.
+    fn told(&mut self, hole: Option<u64>, data: Option<u64>) -> Answer<Fh> {
+        match (hole, data) {
+            (Some(hole), _) if hole > self.from => Answer::Run { known: hole, hole: false },
+            (Some(_), Some(data)) if data > self.from => Answer::Run { known: data, hole: true },
+            (Some(_), Some(_)) => {
+                self.useless = true;
+                Answer::Nothing
             }
-            (seek::What::Hole, Some(at)) if at == self.from => {
-                Err(Error::Misbehaved("a hole was found where data was found before"))
-            }
-            (seek::What::Hole, Some(at)) => {
-                self.in_data = false;
-                Ok(Answer::Run { known: at, hole: false })
-            }
+            (_, None) | (None, _) => Answer::Run { known: self.end, hole: true },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a COMPOUND was, as a slot remembers it: enough to know which results its reply has.
 
-use crate::nfs::v4::Op;
+use crate::nfs::v4::{Op, Stateid};
 
 /// What a COMPOUND is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,16 +21,14 @@ pub(super) enum What {
     More,
     /// The target of a symbolic link.
     Link,
-    /// READ with the bypass stateid.
     Read,
-    /// READ with the anonymous stateid.
-    ReadAnonymous,
+    ReadPlus,
+    /// The attributes of an open file.
+    Look,
     /// OPEN, for SEEK.
     MapOpen,
-    /// SEEK for data.
-    SeekData,
-    /// SEEK for a hole.
-    SeekHole,
+    /// SEEK for a hole, and for data.
+    Seek,
     /// CLOSE. Nobody waits for the reply.
     MapClose,
 }
@@ -48,10 +46,10 @@ impl What {
         What::More,
         What::Link,
         What::Read,
-        What::ReadAnonymous,
+        What::ReadPlus,
+        What::Look,
         What::MapOpen,
-        What::SeekData,
-        What::SeekHole,
+        What::Seek,
         What::MapClose,
     ];
 
@@ -62,16 +60,33 @@ impl What {
 
     /// Whether file data comes with the reply.
     pub const fn reads(self) -> bool {
-        matches!(self, What::Read | What::ReadAnonymous)
+        matches!(self, What::Read | What::ReadPlus)
     }
 
     /// How many operations follow SEQUENCE, PUTFH and LOOKUP; in a `session`, if that matters.
     const fn tail(self, session: bool) -> u32 {
         match self {
             What::Limits => 1 + session as u32,
-            What::Open | What::Stat | What::Statfs => 2,
+            What::Open | What::Stat | What::Statfs | What::Seek => 2,
             What::List => 3,
             _ => 1,
+        }
+    }
+}
+
+/// By which stateid data is read without an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Access {
+    Bypass = 0,
+    Anonymous,
+}
+
+impl Access {
+    pub const fn stateid(self) -> Stateid {
+        match self {
+            Access::Bypass => Stateid::BYPASS,
+            Access::Anonymous => Stateid::ANONYMOUS,
         }
     }
 }
@@ -83,23 +98,31 @@ pub(super) struct Sent {
     /// It starts at the server's root, and not at a file handle.
     pub root: bool,
     pub names: u8,
+    /// If it reads.
+    pub access: Access,
 }
 
 impl Sent {
     pub const fn new(what: What, root: bool, names: u8) -> Sent {
-        Sent { what, root, names }
+        Sent { what, root, names, access: Access::Bypass }
+    }
+
+    /// READ or READ_PLUS.
+    pub const fn read(what: What, access: Access) -> Sent {
+        Sent { access, ..Sent::new(what, false, 0) }
     }
 
     /// For a slot.
     pub const fn kind(self) -> u16 {
-        self.what as u16 | (self.root as u16) << 7 | (self.names as u16) << 8
+        self.what as u16 | (self.access as u16) << 6 | (self.root as u16) << 7 | (self.names as u16) << 8
     }
 
     /// From a slot.
     pub fn of(kind: u16) -> Option<Sent> {
         let [names, low] = kind.to_be_bytes();
-        let what = What::ALL.into_iter().find(|what| *what as u8 == low & 0x7F)?;
-        Some(Sent { what, root: low & 0x80 != 0, names })
+        let what = What::ALL.into_iter().find(|what| *what as u8 == low & 0x3F)?;
+        let access = if low & 0x40 == 0 { Access::Bypass } else { Access::Anonymous };
+        Some(Sent { what, root: low & 0x80 != 0, names, access })
     }
 
     /// What makes a file handle the current one.
@@ -124,8 +147,10 @@ mod tests {
     fn what_a_slot_remembers_is_what_was_sent() {
         for what in What::ALL {
             for (root, names) in [(false, 0), (true, 1), (false, 255)] {
-                let sent = Sent { what, root, names };
-                assert_eq!(Sent::of(sent.kind()), Some(sent));
+                for access in [Access::Bypass, Access::Anonymous] {
+                    let sent = Sent { what, root, names, access };
+                    assert_eq!(Sent::of(sent.kind()), Some(sent));
+                }
             }
         }
         assert_eq!(Sent::of(0), None);

@@ -214,6 +214,7 @@ impl Server {
         };
         let known = [
             (1, words(&[kind])),
+            (3, words(&[0, 7])),
             (4, words(&[0, CONTENT.len() as u32])),
             (10, words(&[90])),
             (30, self.maxread.to_be_bytes().to_vec()),
@@ -434,8 +435,8 @@ fn a_stream_keeps_the_session_full_and_every_slot_in_step() {
     }
 }
 
-/// A map of the 300,000 bytes of `file`, where one SEEK after another is told `seeks`: how it ends, how many segments
-/// it has, and what was sent.
+/// A map of the 300,000 bytes of `file`, where one SEEK after another is told `seeks`: how it ends, what segments it has,
+/// and what was sent.
 fn mapped(seeks: &[(Status, u32, u64)]) -> (Result<(), Error>, usize, String) {
     let (mut server, mut storage) = (Server::new(MINORS[2]), StorageArray::new());
     let mut client = connected(&mut storage, &mut server);
@@ -448,30 +449,40 @@ fn mapped(seeks: &[(Status, u32, u64)]) -> (Result<(), Error>, usize, String) {
 }
 
 #[test]
-fn a_map_looks_for_data_and_holes_in_turn_and_closes_what_it_opened() {
+fn a_map_looks_for_holes_and_data_and_closes_what_it_opened_and_looks_whether_the_file_is_the_same() {
     let ok = Status::OK;
     for (seeks, segments) in [
-        (&[(ok, 0, 0), (ok, 1, 300_000)][..], 1),
-        (&[(ok, 0, 4096), (ok, 0, 8192), (ok, 0, 9000), (ok, 1, 300_000)], 4),
-        (&[(ok, 0, 0), (ok, 0, 4096), (Status::NXIO, 0, 0)], 2),
-        (&[(ok, 0, 0), (ok, 0, 4096), (ok, 1, 4096)], 2),
-        (&[(ok, 0, 400_000)], 1),
+        (&[(ok, 1, 300_000), (ok, 0, 0)][..], 1),
+        (&[(ok, 0, 0), (ok, 0, 4096), (ok, 0, 9000), (ok, 0, 4096), (ok, 0, 9000), (Status::NXIO, 0, 0)], 3),
+        (&[(ok, 0, 4096), (ok, 0, 0), (ok, 0, 4096), (ok, 1, 4096)], 2),
         (&[(ok, 0, 0), (ok, 0, 400_000)], 1),
-        (&[(Status::NOTSUPP, 0, 0)], 1),
+        (&[(ok, 0, 400_000), (ok, 0, 0)], 1),
     ] {
-        let sent = std::format!("OPEN{}, CLOSE", ", SEEK".repeat(seeks.len()));
+        let pairs = ", SEEK SEEK".repeat(seeks.len() / 2);
+        let sent = std::format!("OPEN{pairs}, CLOSE, GETATTR");
         assert_eq!(mapped(seeks), (Ok(()), segments, sent), "{seeks:?}");
+    }
+    let shorter = mapped(&[(Status::NXIO, 0, 0)]);
+    assert_eq!(shorter, (Ok(()), 1, String::from("OPEN, SEEK, CLOSE, GETATTR")));
+}
+
+#[test]
+fn a_map_of_a_server_that_has_none_or_one_without_sense_is_all_data() {
+    let ok = Status::OK;
+    for (seeks, sent) in [
+        (&[(Status::NOTSUPP, 0, 0)][..], "OPEN, SEEK, CLOSE"),
+        (&[(ok, 0, 0), (ok, 0, 0)], "OPEN, SEEK SEEK, CLOSE"),
+    ] {
+        assert_eq!(mapped(seeks), (Ok(()), 1, sent.into()), "{seeks:?}");
     }
 }
 
 #[test]
-fn a_map_that_goes_back_or_nowhere_is_refused() {
+fn a_map_that_goes_back_is_refused() {
     let ok = Status::OK;
     for seeks in [
-        &[(ok, 0, 0), (ok, 0, 0)][..],
-        &[(ok, 0, 4096), (ok, 0, 4096)],
-        &[(ok, 0, 4096), (ok, 0, 4095)],
-        &[(ok, 0, 0), (ok, 0, 4096), (ok, 0, 4095)],
+        &[(ok, 0, 4096), (ok, 0, 0), (ok, 0, 4095), (ok, 0, 0)][..],
+        &[(ok, 0, 0), (ok, 0, 4096), (ok, 0, 4096), (ok, 0, 4095)],
     ] {
         assert!(matches!(mapped(seeks).0, Err(Error::Misbehaved(_))), "{seeks:?}");
     }

@@ -158,6 +158,8 @@ impl Fattr3 {
             hidden: false,
             read_only: self.mode & 0o222 == 0,
             sparse: false,
+            // Another one for every time: seconds and nanoseconds side by side.
+            change: Some((self.ctime.seconds as u64) << 32 | self.ctime.nseconds as u64),
         }
     }
 }
@@ -203,6 +205,7 @@ mod tests {
                 hidden: false,
                 read_only: false,
                 sparse: false,
+                change: Some(0x5A46_79C4 << 32 | 999_999_999),
             }
         );
         for (mode, read_only) in [(0o444, true), (0, true), (0o200, false), (0o020, false), (0o002, false)] {

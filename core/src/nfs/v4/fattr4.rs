@@ -266,6 +266,7 @@ impl<'a> Fattr4<'a> {
             links: self.numlinks,
             hidden: false,
             read_only: self.mode.is_some_and(|mode| mode & 0o222 == 0),
+            change: self.change,
             sparse: kind == Kind::File && self.space_used.is_some_and(|used| used < len),
         }
     }
@@ -381,6 +382,7 @@ mod tests {
                 links: Some(3),
                 hidden: false,
                 read_only: true,
+                change: Some(0x102),
                 sparse: true,
             }
         );

@@ -1,0 +1,242 @@
+//! Asking what of a file is a hole, and whether it still is: what [`Map`](super::map::Map) and
+//! [`Stream`](super::stream::Stream) share.
+
+use super::Arrival;
+use crate::digest::Digest;
+use crate::error::{Error, Reason};
+use crate::limits;
+use crate::outgoing::Outbox;
+use crate::protocol::{Answer, Ask, File, Progress, Protocol};
+use crate::segment::{Joined, MapSegment, Survey};
+use crate::wire;
+
+/// The ranges of a reply that were not looked at yet.
+#[derive(Clone, Copy, Debug)]
+struct Ranges {
+    start: usize,
+    len: usize,
+    at: usize,
+}
+
+/// A map as it is told, reply by reply.
+#[derive(Debug)]
+pub(super) struct Mapping<P: Protocol> {
+    file: File<P::Handle>,
+    /// Where the map starts.
+    from: u64,
+    survey: Survey,
+    ranges: Option<Ranges>,
+    /// The server cannot say what is not known yet.
+    unsaid: bool,
+    /// The protocol has nothing more to ask.
+    complete: bool,
+    /// A reply has told something, so that it matters whether it still holds.
+    told: bool,
+    joined: Joined,
+    check: Check,
+    /// Replies since the last segment.
+    idle: u32,
+}
+
+/// Whether what was told still holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    Due,
+    /// It is asked whether the file was changed.
+    Looks,
+    /// All is asked a second time, since the server has no number that says so. The first time it was this.
+    Again(Digest),
+    Same,
+}
+
+impl<P: Protocol> Mapping<P> {
+    /// Knows nothing yet.
+    pub fn new(file: &File<P::Handle>, from: u64) -> Self {
+        Mapping {
+            file: *file,
+            from,
+            survey: Survey::new(from, file.attributes.len),
+            ranges: None,
+            unsaid: false,
+            complete: false,
+            told: false,
+            joined: Joined::default(),
+            check: Check::Due,
+            idle: 0,
+        }
+    }
+
+    /// Up to where replies have told.
+    pub const fn known(&self) -> u64 {
+        self.survey.known()
+    }
+
+    /// Whether there is nothing left to be told.
+    pub const fn knows_all(&self) -> bool {
+        self.survey.known() == self.survey.end()
+    }
+
+    /// Whether there is nothing left to be asked.
+    pub const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Whether a reply that is in `rx` is still needed.
+    pub const fn holds_reply(&self) -> bool {
+        self.ranges.is_some()
+    }
+
+    /// Whether the map is complete, and it is asked whether it still holds.
+    pub fn verifies(&self) -> bool {
+        self.check != Check::Due
+    }
+
+    /// Asks on. Once it is `Complete`, [`segment`](Self::segment) gives the rest.
+    pub fn ask(
+        &mut self,
+        protocol: &mut P,
+        stage: &mut P::Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        if out.awaits_other() {
+            return Ok(Progress::Wait);
+        }
+        let end = self.survey.end();
+        let from = if self.unsaid { end } else { self.survey.known() };
+        let File { handle, attributes } = self.file;
+        let progress = protocol.ask(Ask::Map { handle, sparse: attributes.sparse, from, end }, stage, out)?;
+        if progress == Progress::Complete {
+            self.complete = true;
+            if self.survey.known() < end {
+                self.survey.learn(end, false)?;
+            }
+        }
+        Ok(progress)
+    }
+
+    /// Asks whether what was told still holds, if anything was. `Complete` if so, and `Changed` if not.
+    pub fn verify(
+        &mut self,
+        protocol: &mut P,
+        stage: &mut P::Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        match self.check {
+            Check::Due if !self.told => return Ok(Progress::Complete),
+            Check::Due if self.file.attributes.change.is_some() => {
+                let progress = protocol.ask(Ask::Look { handle: self.file.handle }, stage, out)?;
+                if progress == Progress::Sent {
+                    self.check = Check::Looks;
+                }
+                return Ok(progress);
+            }
+            Check::Due => {
+                self.joined.end();
+                let first = self.joined.digest();
+                *self = Mapping { check: Check::Again(first), ..Mapping::new(&self.file, self.from) };
+            }
+            Check::Looks => return Ok(Progress::Wait),
+            Check::Again(_) => {}
+            Check::Same => return Ok(Progress::Complete),
+        }
+        let progress = self.ask(protocol, stage, out)?;
+        if let (Progress::Complete, Check::Again(first)) = (progress, self.check) {
+            self.take_all(protocol, &[])?;
+            self.joined.end();
+            if self.joined.digest() != first {
+                return Err(Error::Changed);
+            }
+            self.check = Check::Same;
+        }
+        Ok(progress)
+    }
+
+    /// What a reply says, whose message starts at `start` in the memory that [`segment`](Self::segment) is shown.
+    pub fn learn(&mut self, arrival: &Arrival<'_, P>, start: usize) -> Result<(), Error> {
+        self.idle += 1;
+        if self.idle > limits::IDLE_MAPS_MAX {
+            return Err(Error::Misbehaved("reply after reply of a map and no segment"));
+        }
+        // The second time nobody else wants the segments.
+        let again = matches!(self.check, Check::Again(_));
+        let start = if again { 0 } else { start };
+        match arrival.answer {
+            Answer::Ranges { start: ranges, len, known } => {
+                self.survey.learn(known, true)?;
+                let ranges = Ranges { start: start.saturating_add(ranges), len, at: 0 };
+                (self.ranges, self.told) = (Some(ranges).filter(|_| len > 0), true);
+            }
+            Answer::Run { known, hole } => {
+                self.survey.learn(known, hole)?;
+                self.told = true;
+            }
+            Answer::Attributes(now) if now.change == self.file.attributes.change => self.check = Check::Same,
+            Answer::Attributes(_) => return Err(Error::Changed),
+            Answer::Nothing | Answer::Again if self.check == Check::Looks => self.check = Check::Due,
+            Answer::Nothing | Answer::Again => {}
+            _ => return Err(Error::Misbehaved("a map was answered with something else")),
+        }
+        if again { self.take_all(arrival.protocol, arrival.message) } else { Ok(()) }
+    }
+
+    /// A request was refused. `Err` if that is the end of the operation: that there is no map is not.
+    pub fn refused(&mut self, error: Error) -> Result<(), Error> {
+        match error {
+            Error::Refused(refusal) if refusal.reason == Reason::Unsupported && !self.verifies() => {
+                self.give_up();
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// There is no more to be known: what was begun is ended.
+    pub fn give_up(&mut self) {
+        self.unsaid = true;
+    }
+
+    /// The next segment that is certain, as far as the replies have told, the last of which is still in `memory`.
+    pub fn segment(&mut self, protocol: &P, memory: &[u8]) -> Result<Option<MapSegment>, Error> {
+        // Each turn makes a segment or moves forward in the ranges, which `memory` bounds.
+        while let Some(Ranges { start, len, at }) = self.ranges {
+            let range = protocol.range(wire::slice(memory, start, len, "ranges of a map")?, at)?;
+            let (done, segment) = self.survey.add(range.offset, range.len)?;
+            if done {
+                self.ranges = match range.next {
+                    Some(next) if next <= at => return Err(Error::Misbehaved("a map goes round")),
+                    next => next.map(|at| Ranges { start, len, at }),
+                };
+            }
+            if let Some(segment) = segment {
+                return Ok(Some(self.made(segment)));
+            }
+        }
+        Ok(self.survey.rest().map(|segment| self.made(segment)))
+    }
+
+    fn made(&mut self, segment: MapSegment) -> MapSegment {
+        self.idle = 0;
+        self.joined.push(segment);
+        segment
+    }
+
+    fn take_all(&mut self, protocol: &P, memory: &[u8]) -> Result<(), Error> {
+        // Each turn takes a segment, which the message bounds.
+        while self.segment(protocol, memory)?.is_some() {}
+        Ok(())
+    }
+
+    /// What the last reply has told behind the segments that were taken is to be asked again.
+    pub fn forget_rest(&mut self) {
+        self.ranges = None;
+        self.survey.forget();
+    }
+
+    /// Takes the next `len` bytes for data, whatever the server would say.
+    pub fn skip(&mut self, len: u64) {
+        self.survey.skip(len);
+        if !self.told {
+            self.from = self.survey.known();
+        }
+    }
+}
