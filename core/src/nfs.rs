@@ -22,6 +22,6 @@ pub mod v4;
 pub mod xdr;
 
 #[cfg(feature = "nfs3")]
-pub use nfs3::{Config, Nfs3, Stage};
+pub use nfs3::{Config, Exports, Nfs3, Stage};
 #[cfg(feature = "nfs4")]
 pub use nfs4::Nfs4;

@@ -18,7 +18,7 @@ use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Progress, Protocol};
 use crate::segment::{Extent, MapSegment};
 
-/// What the client asks of an operation. Implemented here only.
+/// What the client asks of an operation. Implemented here, and in a protocol's room for what only that can be asked.
 pub trait Job<P: Protocol> {
     /// Who it is. `NOBODY` before its first step.
     fn ticket(&mut self) -> &mut Ticket;
@@ -142,7 +142,7 @@ impl Lend for Segments {
 /// What `O` lends.
 pub type Item<'i, P, O> = <<O as Operation<P>>::Lends as Lend>::Item<'i>;
 
-/// An operation as the caller sees it. Implemented here only.
+/// An operation as the caller sees it. Implemented where [`Job`] is.
 pub trait Operation<P: Protocol> {
     /// What it lends on the way.
     type Lends: Lend;

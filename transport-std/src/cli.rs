@@ -15,10 +15,12 @@ mod date;
 #[cfg(feature = "demo")]
 mod demo;
 mod destination;
+mod exports;
 mod failure;
 mod hints;
 mod json;
 mod links;
+mod map;
 mod options;
 mod output;
 mod platform;
@@ -50,6 +52,10 @@ pub fn run() -> ExitCode {
         Command::Ls(args) => report("ls", args.common.messages, |report| show::ls(&args, report)),
         Command::Stat(args) => report("stat", args.common.messages, |report| show::stat(&args, report)),
         Command::Df(args) => report("df", args.common.messages, |report| show::df(&args, report)),
+        Command::Map(args) => report("map", args.common.messages, |report| map::map(&args, report)),
+        Command::Exports(args) => {
+            report("exports", args.common.messages, |report| exports::exports(&args, report))
+        }
         #[cfg(feature = "demo")]
         Command::Demo => {
             let mut report = Report::new("demo");

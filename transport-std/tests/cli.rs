@@ -107,6 +107,11 @@ fn wrong_usage_is_2() {
         &["ls", "nfs://h/e?mountport=1", "--vers", "4.2"],
         &["ls", "nfs://h/e", "--seal"],
         &["ls", "nfs://me@h/e"],
+        &["exports", "smb://h/s"],
+        &["exports", "nfs://h/e"],
+        &["exports", "nfs://h", "--seal"],
+        &["map", "smb://h"],
+        &["map"],
     ] {
         let output = run(args);
         assert_eq!(code(&output), 2, "{args:?}");
@@ -125,14 +130,14 @@ fn help_is_on_standard_output() {
     let output = run(&["--help"]);
     let help = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(code(&output), 0);
-    for word in ["get", "cat", "ls", "stat", "df", "Exit codes", "PAGEWIRE_PASSWORD"] {
+    for word in ["get", "cat", "ls", "stat", "df", "map", "exports", "Exit codes", "PAGEWIRE_PASSWORD"] {
         assert!(help.contains(word), "{word}");
     }
 }
 
 #[test]
 fn a_password_in_the_url_is_refused_and_not_shown() {
-    for command in ["get", "cat", "ls", "stat", "df"] {
+    for command in ["get", "cat", "ls", "stat", "df", "map", "exports"] {
         let output = run(&[command, "smb://me:t0psecret@127.0.0.1/share/file"]);
         let told = stderr(&output);
         assert_eq!(code(&output), 2);
@@ -197,6 +202,84 @@ fn nfs_asks_for_no_password_and_speaks_of_no_smb() {
     }
     let output = run(&["cat", "nfs://127.0.0.1/export/file", "--password-command", "exit 1"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
+}
+
+/// A MOUNT server that answers every call with these words and strings, and what `exports` makes of it.
+fn exports_of(results: impl Fn(&mut Vec<u8>) + Send + 'static, args: &[&str]) -> Output {
+    let port = server(move |mut stream| {
+        let mut call = [0; 4096];
+        while stream.read(&mut call).is_ok_and(|len| len > 0) {
+            let mut reply = [&call[4..8], &1u32.to_be_bytes(), &[0; 16]].concat();
+            results(&mut reply);
+            let mark = 0x8000_0000 | reply.len() as u32;
+            let _ = stream.write_all(&[&mark.to_be_bytes()[..], &reply].concat());
+        }
+    });
+    let url = format!("nfs://127.0.0.1?mountport={port}");
+    run(&[&["exports", &url, "--timeout", "5s"], args].concat())
+}
+
+fn put_word(reply: &mut Vec<u8>, word: u32) {
+    reply.extend(word.to_be_bytes());
+}
+
+fn put_string(reply: &mut Vec<u8>, bytes: &[u8]) {
+    put_word(reply, bytes.len() as u32);
+    reply.extend(bytes);
+    reply.resize(reply.len().next_multiple_of(4), 0);
+}
+
+/// An export with one group.
+fn put_export(reply: &mut Vec<u8>, path: &[u8], group: &[u8]) {
+    for bytes in [path, group] {
+        put_word(reply, 1);
+        put_string(reply, bytes);
+    }
+    put_word(reply, 0);
+}
+
+#[test]
+fn exports_command_no_terminal() {
+    let evil = |reply: &mut Vec<u8>| {
+        put_export(reply, b"/a\x1B[2J\n/b\xFF\xC2\x9B", b"\x1B]0;title\x07");
+        put_word(reply, 0);
+    };
+    let output = exports_of(evil, &[]);
+    let shown = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let expected = format!("{:<31} {}\n", "/a\\u{1b}[2J\\u{a}/b\u{fffd}\\u{9b}", "\\u{1b}]0;title\\u{7}");
+    assert_eq!(shown, expected);
+    let output = exports_of(evil, &["--json"]);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(!text.trim_end().contains(char::is_control), "{text:?}");
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["path"], "/a\u{1b}[2J\n/b\u{fffd}\u{9b}");
+    assert_eq!(
+        (&json["raw_path"], &json["groups"][0]),
+        (&"2f611b5b324a0a2f62ffc29b".into(), &"\u{1b}]0;title\u{7}".into())
+    );
+}
+
+#[test]
+fn exports_of_a_large_server_fit_and_what_does_not_or_makes_no_sense_is_an_error() {
+    let many = |count: usize| {
+        move |reply: &mut Vec<u8>| {
+            (0..count).for_each(|n| put_export(reply, format!("/export/{n:08}").as_bytes(), b"@everybody"));
+            put_word(reply, 0);
+        }
+    };
+    let output = exports_of(many(50_000), &[]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 50_000);
+    let output = exports_of(many(200_000), &["--stats", "json"]);
+    assert_eq!((code(&output), output.stdout.len()), (1, 0), "{}", stderr(&output));
+    assert_eq!(stats(&output)["error"]["kind"], "budget");
+    let malformed = |reply: &mut Vec<u8>| {
+        put_export(reply, b"/export", b"*");
+        put_word(reply, 7);
+    };
+    let output = exports_of(malformed, &[]);
+    assert_eq!((code(&output), output.stdout.len()), (7, 0), "{}", stderr(&output));
 }
 
 #[test]

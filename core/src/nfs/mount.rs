@@ -131,8 +131,11 @@ impl PathRequest<'_> {
 }
 
 /// The most bytes of MNT's reply behind the RPC header: all of it. NULL's and UMNT's have none; EXPORT's is as long
-/// as the server's list.
+/// as the server's list, and [`EXPORT_REPLY_MIN`] at least.
 pub const REPLY_HEAD_MAX: usize = 4 + Fh::LEN_MAX_ON_WIRE + 4 + 4 * AUTH_FLAVORS_MAX as usize;
+
+/// The fewest bytes of EXPORT's reply behind the RPC header: a list without exports.
+pub const EXPORT_REPLY_MIN: usize = 4;
 
 /// What MNT gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +202,11 @@ impl<'a> Exports<'a> {
     pub const fn new(body: &'a [u8]) -> Exports<'a> {
         Exports { rest: Some(Reader::new(body)) }
     }
+
+    /// How many bytes stand behind the last export that was given. None behind the end of the list or an error.
+    pub fn left(&self) -> usize {
+        self.rest.as_ref().map_or(0, |r| r.rest().len())
+    }
 }
 
 impl<'a> Iterator for Exports<'a> {
@@ -213,7 +221,7 @@ impl<'a> Iterator for Exports<'a> {
 }
 
 /// A path that a server lends, and to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Export<'a> {
     /// The path.
     pub path: &'a [u8],
@@ -247,7 +255,7 @@ fn group<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Error> {
 }
 
 /// The groups of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups<'a> {
     /// Decoded once already; without the end of the list.
     list: &'a [u8],
@@ -377,6 +385,9 @@ mod tests {
         assert_eq!(a.groups.collect::<Vec<_>>(), [&b"10.0.0.0/8"[..], b"@labs"]);
         assert_eq!(b.path, "/bé ".as_bytes());
         assert_eq!(b.groups.count(), 0);
+        let mut list = Exports::new(&EXPORTS);
+        let left: Vec<_> = std::iter::from_fn(|| list.next().map(|_| list.left())).collect();
+        assert_eq!((left, list.left()), (Vec::from([24, 4]), 0));
         truncations_refused(&EXPORTS, |body| Exports::new(body).find_map(Result::err));
         survives_any_byte(&EXPORTS, |body| {
             assert!(Exports::new(body).flatten().map(|export| export.groups.count()).sum::<usize>() < 9);

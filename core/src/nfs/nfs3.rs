@@ -1,11 +1,13 @@
 //! NFSv3 as a protocol behind the seam: `connect` finds ports and the root, `calls` is what an operation becomes,
-//! `receive` tells replies apart.
+//! `receive` tells replies apart, `exports` is an operation that only this protocol has.
 
 mod calls;
 mod connect;
+mod exports;
 mod receive;
 
 pub use calls::Stage;
+pub use exports::Exports;
 
 use super::rpc::{Call, Credential, RecordMark};
 use super::v3::directory::{Entries, NAME_AT};
@@ -75,6 +77,7 @@ mod kind {
     pub const GETPORT_MOUNT: u16 = 0x100;
     pub const GETPORT_NFS: u16 = 0x101;
     pub const MNT: u16 = 0x200;
+    pub const EXPORT: u16 = 0x201;
 }
 
 impl<'s> Nfs3<'s> {
@@ -159,15 +162,12 @@ impl Message {
         }
     }
 
-    fn mnt() -> Self {
-        let (program, version) = (mount::PROGRAM, mount::VERSION);
-        let procedure = mount::Procedure::MNT;
-        let reply_max = mount::REPLY_HEAD_MAX;
+    fn mount(procedure: mount::Procedure, kind: u16, reply_max: usize) -> Self {
         Message {
-            program,
-            version,
+            program: mount::PROGRAM,
+            version: mount::VERSION,
             procedure: procedure.0,
-            kind: kind::MNT,
+            kind,
             reply_max,
             extent: Extent::default(),
         }
@@ -189,6 +189,7 @@ impl Message {
         match kind {
             kind::GETPORT_MOUNT | kind::GETPORT_NFS => "GETPORT",
             kind::MNT => mount::Procedure::MNT.name(),
+            kind::EXPORT => mount::Procedure::EXPORT.name(),
             procedure => v3::Procedure(procedure.into()).name(),
         }
     }
@@ -248,6 +249,7 @@ impl Protocol for Nfs3<'_> {
                 self.connect_goes_on(reply.slot.kind, body, stage).inspect_err(|_| stage.end())?;
                 Ok(Answer::Nothing)
             }
+            kind::EXPORT => exports::decode(results, body).inspect_err(|_| stage.end()),
             _ => self.call_goes_on(&reply, results, body, stage),
         }
     }

@@ -39,6 +39,11 @@ impl<P: Protocol> Map<P> {
             ended: false,
         }
     }
+
+    /// Whether the server could say, so far, what is a hole. If not, what it did not say was lent as data.
+    pub const fn was_told(&self) -> bool {
+        self.mapping.was_told()
+    }
 }
 
 impl<P: Protocol> Job<P> for Map<P> {

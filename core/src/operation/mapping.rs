@@ -81,6 +81,11 @@ impl<P: Protocol> Mapping<P> {
         self.complete
     }
 
+    /// Whether the server could say all that was asked so far.
+    pub const fn was_told(&self) -> bool {
+        !self.unsaid
+    }
+
     /// Whether a reply that is in `rx` is still needed.
     pub const fn holds_reply(&self) -> bool {
         self.ranges.is_some()
@@ -108,6 +113,7 @@ impl<P: Protocol> Mapping<P> {
         if progress == Progress::Complete {
             self.complete = true;
             if self.survey.known() < end {
+                self.unsaid = true;
                 self.survey.learn(end, false)?;
             }
         }

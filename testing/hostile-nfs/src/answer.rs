@@ -43,6 +43,7 @@ impl Model {
                 (words(x, &[port.into()]), None)
             }
             (at::MOUNT, 3, 1) if self.port == mount_port => (self.mnt(x, &mut args), None),
+            (at::MOUNT, 3, 5) if self.port == mount_port => (self.export(x), None),
             (at::NFS, 3, procedure) if self.port == nfs_port => {
                 if procedure == 6 {
                     let count = args.0.last_chunk().map_or(0, |count| u32::from_be_bytes(*count));
@@ -70,6 +71,17 @@ impl Model {
                 x
             }
         }
+    }
+
+    fn export(&self, mut x: Xdr) -> Xdr {
+        for (path, groups) in &self.config.exports {
+            x.word(1).opaque(path.as_bytes());
+            for group in *groups {
+                x.word(1).opaque(group.as_bytes());
+            }
+            x.word(0);
+        }
+        words(x, &[0])
     }
 
     fn nfs(&self, mut x: Xdr, procedure: u32, args: &mut Args<'_>) -> (Xdr, Option<Range<usize>>) {

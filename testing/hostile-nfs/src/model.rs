@@ -100,6 +100,8 @@ pub struct Config {
     pub nfs_port: u16,
     /// Whom it knows: flavour and body of the credential.
     pub credential: Vec<u8>,
+    /// What it says that it exports, and to whom.
+    pub exports: Vec<(&'static str, &'static [&'static str])>,
     /// Paths that are not mounted, with the status that says so.
     pub unmountable: Vec<(&'static str, u32)>,
     /// Whether it has attributes at hand.
@@ -133,6 +135,7 @@ impl Default for Config {
             mount_port: 20_048,
             nfs_port: 12_049,
             credential: vec![0; 8],
+            exports: Vec::new(),
             unmountable: Vec::new(),
             attributes: true,
             verifier_len: 0,

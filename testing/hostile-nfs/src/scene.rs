@@ -218,6 +218,7 @@ fn attributes(node: &Node) -> Attributes {
         changed: time(3),
         id: Some(node.id),
         links: Some(1),
+        change: Some(u64::from(WRITTEN) << 32 | 3),
         ..Attributes::default()
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod command;
 mod holes;
+pub mod namespace;
 pub mod usage;
 
 pub use holes::extents;

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Holes that are shorter are read: `limits::HOLE_LEN_MIN`.
 const HOLE_LEN_MIN: u64 = 64 * 1024;
 
+/// Where a map is told run by run, shorter runs may be read: `limits::MAP_LEN_MIN`.
+const MAP_LEN_MIN: u64 = 256 * 1024;
+
 /// What is done in a session whose paths start at `at` and whose files are those of `local`.
 trait Scene {
     fn play<P: Protocol>(&self, session: &mut Session<'_, P>, at: &str, local: &Path, who: &str);
@@ -59,14 +62,15 @@ fn compare<P: Protocol>(
     let mut local = std::fs::File::open(path).unwrap();
     local.seek(SeekFrom::Start(from)).unwrap();
     let before = *session.client.counters();
-    let (mut at, mut buffer, mut holes) = (from, vec![0; 1 << 20], Vec::<MapSegment>::new());
+    let (mut at, mut holes) = (from, Vec::<MapSegment>::new());
+    let mut buffer = vec![0; 1 << 20];
     let end = session
         .run_each(stream, |content| {
             match content {
-                Content::Data(bytes) => {
+                Content::Data(bytes) => bytes.chunks(buffer.len()).for_each(|bytes| {
                     local.read_exact(&mut buffer[..bytes.len()]).unwrap();
                     assert!(buffer[..bytes.len()] == *bytes, "{} at {at}", path.display());
-                }
+                }),
                 Content::Hole(len) => {
                     local.seek(SeekFrom::Current(len as i64)).unwrap();
                     match holes.last_mut() {
@@ -119,10 +123,15 @@ impl<const SIZE: usize> Scene for Layouts<SIZE> {
                 let mut stream = Stream::new(&file, from, &mut pages);
                 let (holes, cost) = compare(session, &mut stream, &path, from);
                 let expected = long_holes(&path, from);
-                assert_eq!(holes, expected, "{who}, {} from {from}, pages of {SIZE}", name(&path));
-                let left_out: u64 = expected.iter().map(|hole| hole.len).sum();
-                assert_eq!(cost.hole_bytes, left_out, "{who}, {}", name(&path));
-                assert_eq!(cost.file_bytes, file.attributes.len - from - left_out, "{who}, {}", name(&path));
+                let who = format!("{who}, {} from {from}, pages of {SIZE}", name(&path));
+                assert!(holes.iter().all(|hole| expected.contains(hole)), "{who}: {holes:?}");
+                // Where each hole takes a round trip, short ones may not be worth it.
+                if !who.contains("4.2") || expected.iter().all(|hole| hole.len >= MAP_LEN_MIN) {
+                    assert_eq!(holes, expected, "{who}");
+                }
+                let left_out: u64 = holes.iter().map(|hole| hole.len).sum();
+                assert_eq!(cost.hole_bytes, left_out, "{who}");
+                assert_eq!(cost.file_bytes, file.attributes.len - from - left_out, "{who}");
             }
             session.run(&mut pagewire::Close::new(&file)).unwrap();
         }

@@ -69,6 +69,18 @@ pub enum Command {
     /// Show the space of the file system that a share or export is on
     #[command(after_help = SEE, after_long_help = long_help())]
     Df(Show),
+    /// Show which parts of a file are data and which are holes
+    ///
+    /// With NFS 4.2, and with SMB of files that have the sparse attribute. Where the server cannot say, the file is
+    /// one segment of data, and standard error says so.
+    #[command(after_help = SEE, after_long_help = long_help())]
+    Map(Show),
+    /// List what an NFS server exports, and to whom
+    ///
+    /// The URL is nfs://host[:port] and has no path. NFS 3 servers have a list (that of `showmount -e`). NFS 4 has
+    /// none: with --vers 4 or version=4 it is the directories in the server's root, as standard error says.
+    #[command(after_help = SEE, after_long_help = long_help())]
+    Exports(Show),
     /// Start servers here and read from them
     #[cfg(feature = "demo")]
     #[command(after_help = SEE, after_long_help = EXIT_CODES)]
@@ -140,10 +152,10 @@ pub struct Ls {
 
 #[derive(Args)]
 pub struct Show {
-    /// The file or directory
+    /// What to look at
     #[arg(value_name = "URL")]
     pub url: String,
-    /// One JSON object
+    /// One JSON object, or one a line
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -11,6 +11,9 @@ pub const TX_LEN: usize = 16 * 1024;
 /// Heads of replies, and a batch of a listing: 64 KiB is what one credit pays for.
 pub const RX_LEN: usize = 64 * 1024 + 1024;
 
+/// The same where exports are listed, which come in one reply: 400 exports to 500 hosts each, with 20 bytes a host.
+pub const EXPORTS_RX_LEN: usize = 4 << 20;
+
 /// Reads in flight unless the user says otherwise: with fewer, a network far away is not kept busy.
 pub const IN_FLIGHT: u16 = 8;
 
@@ -25,9 +28,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn new(in_flight: u16) -> Result<Memory, Failure> {
+    pub fn new(in_flight: u16, rx_len: usize) -> Result<Memory, Failure> {
         let slots = filled(Slot::FREE, in_flight.into())?;
-        Ok(Memory { tx: filled(0, TX_LEN)?, rx: filled(0, RX_LEN)?, slots })
+        Ok(Memory { tx: filled(0, TX_LEN)?, rx: filled(0, rx_len)?, slots })
     }
 
     pub fn lend(&mut self) -> Storage<'_> {

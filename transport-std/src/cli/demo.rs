@@ -1,6 +1,6 @@
 //! `demo`: servers in this process, and what is read from them. Nothing need be installed, and nothing leaves loopback.
 
-use super::budget::{self, IN_FLIGHT, Memory, READ_LEN};
+use super::budget::{self, IN_FLIGHT, Memory, READ_LEN, RX_LEN};
 use super::failure::{Cause, Failure};
 use super::options::NfsVersion;
 use super::platform;
@@ -228,7 +228,7 @@ fn read_back(
 ) -> Result<Row, Failure> {
     let target = way.target(servers);
     let timeout = Duration::from_secs(5);
-    let mut memory = Memory::new(IN_FLIGHT)?;
+    let mut memory = Memory::new(IN_FLIGHT, RX_LEN)?;
     let mut session: Box<dyn Session> = match &target.place {
         Place::Smb(share) => Box::new(session::dial_smb(&mut memory, &target, share, PASSWORD, timeout)?),
         Place::Nfs(exports) => Box::new(session::dial_nfs3(&mut memory, &target, exports, "/", timeout)?),

@@ -96,7 +96,7 @@ fn engine(error: &Error, stage: Stage) -> Option<&'static str> {
         Error::Closed => Some(HUNG_UP),
         Error::TimedOut => Some("the server is slow or gone; --timeout waits longer"),
         Error::Budget { .. } => {
-            Some("the name or the path may be too long; otherwise this is our fault: please report it")
+            Some("a name, a path or a list may be too long; otherwise this is our fault: please report it")
         }
         Error::Changed => Some(CHANGED),
         Error::Invalid(_) | Error::Refused(_) => None,

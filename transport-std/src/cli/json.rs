@@ -1,10 +1,11 @@
 //! The objects of `--json`, one a line. Fields are added, never renamed, while `version` is 1.
 
 use super::date::rfc3339;
+use super::map::{segment_kind, total};
 use super::safe;
 use super::show::kind;
 use pagewire::attributes::Encoding;
-use pagewire::{Attributes, Entry, Space};
+use pagewire::{Attributes, Entry, MapSegment, Space};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -44,6 +45,37 @@ pub struct SpaceJson<'s> {
     unit: u64,
 }
 
+/// The answer of `map`, in bytes.
+#[derive(Serialize)]
+pub struct MapJson<'p> {
+    version: u32,
+    path: &'p str,
+    size: u64,
+    data: u64,
+    holes: u64,
+    segments: Vec<SegmentJson>,
+}
+
+/// A part of a file. They are in order and without gaps, and no two of the same kind follow each other.
+#[derive(Serialize)]
+struct SegmentJson {
+    offset: u64,
+    length: u64,
+    kind: &'static str,
+}
+
+/// An export of a server.
+#[derive(Serialize)]
+pub struct ExportJson {
+    version: u32,
+    /// With U+FFFD for what is no character.
+    pub path: String,
+    /// The bytes of the wire in hex.
+    raw_path: String,
+    /// To whom it is exported, in the server's words: nobody named is everybody. `null` is what the server did not say.
+    pub groups: Option<Vec<String>>,
+}
+
 /// What is known of a file. `null` is what the server did not say.
 #[derive(Serialize)]
 struct AttributesJson {
@@ -63,11 +95,7 @@ struct AttributesJson {
 
 impl EntryJson {
     pub fn new(entry: &Entry<'_>) -> EntryJson {
-        let mut raw_name = String::new();
-        for byte in entry.name.raw() {
-            // A `String` takes whatever is written to it.
-            let _ = write!(raw_name, "{byte:02x}");
-        }
+        let raw_name = hex(entry.name.raw());
         let raw_encoding = match entry.name.encoding() {
             Encoding::Utf16 => "utf-16le",
             Encoding::Bytes => "bytes",
@@ -88,6 +116,35 @@ impl<'s> SpaceJson<'s> {
         let Space { total, free, available, unit } = *space;
         SpaceJson { version: VERSION, share, total, free, available, unit }
     }
+}
+
+impl<'p> MapJson<'p> {
+    pub fn new(path: &'p str, size: u64, map: &[MapSegment]) -> MapJson<'p> {
+        let segment = |segment: &MapSegment| SegmentJson {
+            offset: segment.offset,
+            length: segment.len,
+            kind: segment_kind(segment.hole),
+        };
+        let segments = map.iter().map(segment).collect();
+        let (data, holes) = (total(map, false).1, total(map, true).1);
+        MapJson { version: VERSION, path, size, data, holes, segments }
+    }
+}
+
+impl ExportJson {
+    pub fn new(path: &[u8], groups: Option<Vec<String>>) -> ExportJson {
+        let lossy = String::from_utf8_lossy(path).into_owned();
+        ExportJson { version: VERSION, path: lossy, raw_path: hex(path), groups }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // A `String` takes whatever is written to it.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 impl AttributesJson {

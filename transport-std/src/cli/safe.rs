@@ -49,10 +49,15 @@ impl fmt::Display for Shown<'_> {
 
 /// A text of the user or of the system in a message.
 pub fn text(text: &str) -> String {
+    shown(text, Reader::Terminal)
+}
+
+/// A text for somebody.
+pub fn shown(text: &str, reader: Reader) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         // A `String` takes whatever is written to it.
-        let _ = put(&mut safe, c, Reader::Terminal);
+        let _ = put(&mut safe, c, reader);
     }
     safe
 }
@@ -67,12 +72,6 @@ pub fn file_name(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn shown(text: &str, reader: Reader) -> String {
-        let mut out = String::new();
-        text.chars().for_each(|c| put(&mut out, c, reader).unwrap());
-        out
-    }
 
     #[test]
     fn a_terminal_gets_no_commands_and_no_turned_text() {

@@ -8,14 +8,15 @@ use super::stats::Stats;
 use super::target::{Exports, Share, Target, Who};
 use super::url::Url;
 use pagewire::blocking;
+use pagewire::nfs::mount::Export;
 use pagewire::nfs::rpc::{AuthSys, Credential};
 use pagewire::nfs::{self, Nfs3, Nfs4, nfs4};
 use pagewire::operation::{Item, Operation};
 use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Content, Entry, Error, File, List, Open, Reason, Refusal, Sink,
-    Space, Stat, Statfs, Stream, plan,
+    Attributes, Client, Close, Connect, Content, Entry, Error, File, List, Map, MapSegment, Open, Reason,
+    Refusal, Sink, Space, Stat, Statfs, Stream, plan,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
@@ -44,6 +45,11 @@ pub trait Session {
 
     /// Shows the entries of a directory to `each`.
     fn list(&mut self, url: &Url, each: &mut dyn FnMut(Entry<'_>) -> io::Result<()>) -> Result<(), Failure>;
+
+    /// Shows the segments of the open file to `each`. Whether the server could say where they are: if not, what it did
+    /// not say counts as data.
+    fn map(&mut self, url: &Url, each: &mut dyn FnMut(MapSegment) -> io::Result<()>)
+    -> Result<bool, Failure>;
 
     /// The attributes of a file or directory.
     fn stat(&mut self, url: &Url) -> Result<Attributes, Failure>;
@@ -195,10 +201,7 @@ impl<P: Spoken> Session for Connection<'_, P> {
         ring: &mut dyn Sink,
         each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
     ) -> Result<u64, Failure> {
-        let outcome = match self.file {
-            Some(file) => self.run(&mut Stream::new(&file, 0, ring), each),
-            None => Err(Cause::Engine(Error::Invalid("no file is open"))),
-        };
+        let outcome = self.opened().and_then(|file| self.run(&mut Stream::new(&file, 0, ring), each));
         outcome.map_err(|cause| self.failure(format!("reading {url}"), cause))
     }
 
@@ -210,6 +213,18 @@ impl<P: Spoken> Session for Connection<'_, P> {
 
     fn list(&mut self, url: &Url, each: &mut dyn FnMut(Entry<'_>) -> io::Result<()>) -> Result<(), Failure> {
         self.at(url, "listing", |me, path| me.run(&mut List::new(path), &mut *each))
+    }
+
+    fn map(
+        &mut self,
+        url: &Url,
+        each: &mut dyn FnMut(MapSegment) -> io::Result<()>,
+    ) -> Result<bool, Failure> {
+        let outcome = self.opened().and_then(|file| {
+            let mut map = Map::new(&file, 0);
+            self.run(&mut map, each).map(|()| map.was_told())
+        });
+        outcome.map_err(|cause| self.failure(format!("asking for the holes of {url}"), cause))
     }
 
     fn stat(&mut self, url: &Url) -> Result<Attributes, Failure> {
@@ -248,7 +263,19 @@ impl<P: Spoken> Session for Connection<'_, P> {
     }
 }
 
+impl<'m> Connection<'m, Nfs3<'m>> {
+    /// Shows the exports of the server to `each`, before anything is mounted.
+    pub fn exports(&mut self, each: &mut dyn FnMut(Export<'_>) -> io::Result<()>) -> Result<(), Failure> {
+        let outcome = self.run(&mut nfs::Exports::new(), each);
+        outcome.map_err(|cause| self.failure(format!("asking {} for its exports", self.target), cause))
+    }
+}
+
 impl<'m, P: Spoken> Connection<'m, P> {
+    fn opened(&self) -> Result<File<P::Handle>, Cause> {
+        self.file.ok_or(Cause::Engine(Error::Invalid("no file is open")))
+    }
+
     /// Runs `op` on the path of `url`, and where that meets a symbolic link, on the path that is meant, if links are
     /// ours to follow.
     fn at<T>(

@@ -1,7 +1,7 @@
 //! `ls`, `stat` and `df`: what is known about files, for people and for programs.
 
 use super::args::{Common, Ls, Show};
-use super::budget::IN_FLIGHT;
+use super::budget::{IN_FLIGHT, Memory, RX_LEN};
 use super::date;
 use super::failure::{Cause, Failure};
 use super::json::{self, EntryJson, SpaceJson, StatJson};
@@ -16,10 +16,11 @@ use pagewire::{Attributes, Entry, Kind, Space, Time};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-type Out = BufWriter<File>;
+/// Standard output.
+pub type Out = BufWriter<File>;
 
 pub fn ls(args: &Ls, report: &mut Report) -> Result<(), Failure> {
-    let reader = if io::stdout().is_terminal() { Reader::Terminal } else { Reader::Pipe };
+    let reader = reader();
     with_output(&args.url, &args.common, report, |session, url, out| {
         session.list(url, &mut |entry| match (args.json, args.long) {
             (true, _) => json::line(out, &EntryJson::new(&entry)),
@@ -54,25 +55,41 @@ pub fn df(args: &Show, report: &mut Report) -> Result<(), Failure> {
     })
 }
 
+/// Who reads standard output.
+pub fn reader() -> Reader {
+    if io::stdout().is_terminal() { Reader::Terminal } else { Reader::Pipe }
+}
+
 /// Connects, lets `show` write to standard output, and sees to it that all of it is written.
-fn with_output(
+pub fn with_output(
     url: &str,
     common: &Common,
     report: &mut Report,
     mut show: impl FnMut(&mut dyn Session, &Url, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut out = BufWriter::new(platform::stdout().map_err(Failure::unwritten)?);
-    let mut visitor = Visitor::new(common, IN_FLIGHT)?;
+    let mut out = output()?;
+    let mut visitor = Visitor::new(common, Memory::new(IN_FLIGHT, RX_LEN)?)?;
     report.stats.lent_memory = visitor.lent();
     visitor.visit(std::slice::from_ref(&url.to_owned()), report, |session, url, _| {
-        let shown = show(session, url, &mut out).map_err(|failure| match failure.cause {
-            Cause::Local(error) => Failure::unwritten(error),
-            _ => failure,
-        });
-        // What was listed before an error is of use.
-        let flushed = out.flush().map_err(Failure::unwritten);
-        shown.and(flushed)
+        let shown = show(session, url, &mut out);
+        written(shown, &mut out)
     })
+}
+
+/// Opens standard output.
+pub fn output() -> Result<Out, Failure> {
+    platform::stdout().map(BufWriter::new).map_err(Failure::unwritten)
+}
+
+/// What came of showing something, and of writing all of it.
+pub fn written(shown: Result<(), Failure>, out: &mut Out) -> Result<(), Failure> {
+    // What was listed before an error is of use.
+    let flushed = out.flush().map_err(Failure::unwritten);
+    let shown = shown.map_err(|failure| match failure.cause {
+        Cause::Local(error) => Failure::unwritten(error),
+        _ => failure,
+    });
+    shown.and(flushed)
 }
 
 /// Names of kinds, the letter and the word.

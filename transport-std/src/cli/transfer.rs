@@ -1,7 +1,7 @@
 //! `get` and `cat`: file data goes from the lent pages straight to where it is wanted.
 
 use super::args::{Cat, Common, Get, Messages, Sparse, Transfer};
-use super::budget::{self, READ_LEN};
+use super::budget::{self, Memory, READ_LEN, RX_LEN};
 use super::date;
 use super::destination::{self, Destination};
 use super::failure::{Cause, Exit, Failure};
@@ -47,7 +47,7 @@ fn transfer(
     report: &mut Report,
     mut serve: impl FnMut(&mut Job<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut visitor = Visitor::new(common, transfer.in_flight)?;
+    let mut visitor = Visitor::new(common, Memory::new(transfer.in_flight, RX_LEN)?)?;
     let read_len = transfer.rsize.or(visitor.options().rsize).unwrap_or(READ_LEN);
     let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight)?;
     report.stats.page_size = Some(transfer.page);
@@ -93,29 +93,32 @@ impl Job<'_> {
         // Samba tells the times that a file had when it was opened for as long as it is open.
         self.session.close();
         let end = end.map_err(|failure| destination.blame(failure))?;
-        self.must_be_unchanged(opened, end)?;
+        must_be_unchanged(self.session, self.url, opened, end)?;
         out.end().map_err(|error| destination.failure(error))?;
         progress.done();
         Ok(())
     }
+}
 
-    /// Asks once more about a file that was `opened` and ended at `end`: parts of two versions are no file.
-    fn must_be_unchanged(&mut self, opened: &Attributes, end: u64) -> Result<(), Failure> {
-        let changed = |how| Failure::new(format!("reading {}", self.url), Cause::Changed(how));
-        if end != opened.len {
-            let how = format!("it had {} bytes when it was opened, and ended after {end}", opened.len);
-            return Err(changed(how));
+/// Asks once more about a file that was `opened` and ended at `end`: parts of two versions are no file.
+pub fn must_be_unchanged(
+    session: &mut dyn Session,
+    url: &Url,
+    opened: &Attributes,
+    end: u64,
+) -> Result<(), Failure> {
+    let changed = |how| Failure::new(format!("reading {url}"), Cause::Changed(how));
+    if end != opened.len {
+        let how = format!("it had {} bytes when it was opened, and ended after {end}", opened.len);
+        return Err(changed(how));
+    }
+    match session.stat(url) {
+        Ok(now) => change(opened, &now).map_or(Ok(()), |how| Err(changed(how.into()))),
+        Err(failure) if failure.exit() == Exit::NotFound => Err(changed("it is not there any more".into())),
+        Err(Failure { cause: Cause::Link(_), .. }) => {
+            Err(changed("it is a link to another place now".into()))
         }
-        match self.session.stat(self.url) {
-            Ok(now) => change(opened, &now).map_or(Ok(()), |how| Err(changed(how.into()))),
-            Err(failure) if failure.exit() == Exit::NotFound => {
-                Err(changed("it is not there any more".into()))
-            }
-            Err(Failure { cause: Cause::Link(_), .. }) => {
-                Err(changed("it is a link to another place now".into()))
-            }
-            Err(failure) => Err(failure),
-        }
+        Err(failure) => Err(failure),
     }
 }
 

@@ -8,8 +8,10 @@ use super::links;
 use super::options::{NfsVersion, Options};
 use super::session::{self, Owner, Session};
 use super::stats::Report;
-use super::target::{Place, Target, Who};
+use super::target::{Exports, Place, Target, Who};
 use super::url::Url;
+use pagewire::nfs::mount::Export;
+use std::io;
 
 /// The options, the memory and the secrets of a command.
 pub struct Visitor<'c> {
@@ -25,18 +27,11 @@ pub struct Visitor<'c> {
 
 impl<'c> Visitor<'c> {
     /// Reads what the options name.
-    pub fn new(common: &'c Common, in_flight: u16) -> Result<Visitor<'c>, Failure> {
+    pub fn new(common: &'c Common, memory: Memory) -> Result<Visitor<'c>, Failure> {
         let options = common.options().map_err(usage)?;
         let (secrets, fallback) =
             Secrets::new(options.credentials.as_deref(), options.password_command.clone())?;
-        Ok(Visitor {
-            common,
-            options,
-            memory: Memory::new(in_flight)?,
-            secrets,
-            owner: Owner::default(),
-            fallback,
-        })
+        Ok(Visitor { common, options, memory, secrets, owner: Owner::default(), fallback })
     }
 
     /// What the options say.
@@ -72,7 +67,23 @@ impl<'c> Visitor<'c> {
         Ok(())
     }
 
-    fn parse(&self, text: &str) -> Result<(Url, Target), String> {
+    /// Shows the exports of an NFS 3 server to `each`. Nothing is mounted.
+    pub fn exports(
+        &mut self,
+        target: &Target,
+        exports: &Exports,
+        report: &mut Report,
+        each: &mut dyn FnMut(Export<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let timeout = self.common.connect_timeout;
+        let mut session = session::dial_nfs3(&mut self.memory, target, exports, "/", timeout)?;
+        let outcome = session.exports(each);
+        session.account(&mut report.stats);
+        outcome
+    }
+
+    /// The URL and where it leads.
+    pub fn parse(&self, text: &str) -> Result<(Url, Target), String> {
         let url = Url::parse(text)?;
         let target = self.options.target(&url, self.fallback.clone())?;
         Ok((url, target))

@@ -15,6 +15,10 @@ impl Nfs3<'_> {
             return Ok(Progress::Wait);
         }
         match stage.phase {
+            // Elsewhere after `Exports`, or after a Connect that failed.
+            Phase::Start if self.port != Nfs3::first_port(&self.config) => {
+                self.go_to(Nfs3::first_port(&self.config))
+            }
             Phase::Start if self.config.mount_port.is_none() => {
                 let progress = self.send_getport(mount::PROGRAM, mount::VERSION, kind::GETPORT_MOUNT, out)?;
                 if progress == Progress::Sent {
@@ -48,12 +52,12 @@ impl Nfs3<'_> {
         }
     }
 
-    fn go_to(&mut self, port: u16) -> Result<Progress, Error> {
+    pub(super) fn go_to(&mut self, port: u16) -> Result<Progress, Error> {
         self.port = port;
         Ok(Progress::Connect(port))
     }
 
-    fn send_getport(
+    pub(super) fn send_getport(
         &mut self,
         program: u32,
         version: u32,
@@ -69,7 +73,8 @@ impl Nfs3<'_> {
     /// Asks for the first `len` bytes of the path.
     fn send_mnt(&mut self, len: usize, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let path = self.config.path.get(..len).filter(|path| !path.is_empty()).unwrap_or("/");
-        self.call(out, Message::mnt(), &|w| mount::PathRequest { path: path.as_bytes() }.encode(w))
+        let message = Message::mount(mount::Procedure::MNT, kind::MNT, mount::REPLY_HEAD_MAX);
+        self.call(out, message, &|w| mount::PathRequest { path: path.as_bytes() }.encode(w))
     }
 
     fn send_fsinfo(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {

@@ -12,7 +12,7 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
     match &failure.cause {
         Cause::Network(error) if error.kind() == ErrorKind::ConnectionRefused => Some(
             "nobody listens there: is it the right host? NFS 3 without a port mapper (111) needs both ports, \
-             ?nfsport=2049&mountport=20048; NFS 4 only nfsport=",
+             ?nfsport=2049&mountport=20048; a server with NFS 4 only needs version=4",
         ),
         Cause::Network(_) if failure.stage == Stage::Connected => Some(HUNG_UP),
         Cause::Engine(Error::Closed) if begun => Some(HUNG_UP),
@@ -41,15 +41,15 @@ fn refused(refusal: &Refusal) -> Option<&'static str> {
         (Reason::Authentication, ..)
         | (Reason::Denied, "NFS3ERR_PERM" | "NFS4ERR_PERM" | "MNT3ERR_PERM", _) => Some(PRIVILEGED),
         (Reason::Denied, _, "MNT") => Some(
-            "the server exports no such path to this host; or it may want a source port below 1024: \
-             --privileged-port (root only)",
+            "the server exports no such path to this host (`pagewire exports nfs://HOST` lists what it exports); or \
+             it may want a source port below 1024: --privileged-port (root only)",
         ),
         (Reason::Denied, ..) => {
             Some("this user may not read it: --uid and --gid say who asks, as far as the server believes it")
         }
-        (Reason::NotFound | Reason::NotDirectory, _, "MNT") => {
-            Some("the server exports nothing on this path: `showmount -e HOST` lists what it exports")
-        }
+        (Reason::NotFound | Reason::NotDirectory, _, "MNT") => Some(
+            "the server exports nothing on this path: `pagewire exports nfs://HOST` lists what it exports",
+        ),
         (Reason::Expired, ..) => Some("the server no longer knows it: it was deleted or replaced; try again"),
         (Reason::Unsupported, ..) => Some(VERSION),
         _ => None,
