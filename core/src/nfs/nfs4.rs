@@ -20,7 +20,7 @@ pub use calls::Stage;
 use super::rpc::{Call, Credential, RecordMark};
 use super::v4::readdir::{Entries, NAME_AT};
 use super::v4::{self, Fh, Ops, compound, create_session, exchange_id, getattr, getfh, read, sequence};
-use crate::attributes::{Encoding, Name};
+use crate::attributes::{Attributes, Encoding, Name};
 use crate::compound::Cost;
 use crate::error::Error;
 use crate::inflight::{Inflight, Slot};
@@ -336,7 +336,8 @@ impl Protocol for Nfs4<'_> {
             name_start: at.saturating_add(NAME_AT),
             name_len: entry.name.len(),
             encoding: Encoding::Bytes,
-            attributes: entry.attrs.attributes(),
+            // By convention, as in NFSv3's listings.
+            attributes: Attributes { hidden: entry.name.starts_with(b"."), ..entry.attrs.attributes() },
             next: (end < rest.len()).then(|| at.saturating_add(end)),
         })
     }

@@ -1,22 +1,67 @@
 //! The engine against the model server: what is told, what is played, what has to come of it.
 
-use crate::model::{Lie, Place, Told};
+use crate::rpc::{Lie, Manner, Place, Told};
 use crate::tree::WRITTEN;
-use crate::{Chunks, Config, Kind, Line, Model, Node, Program, Session, Story, Tree};
-use pagewire::nfs::{self, Nfs3};
-use pagewire::{Attributes, Counters, Error, Reason, Refusal, Space, StorageArray, Time};
+use crate::{Kind, Node, Program, Story, Tree};
+use pagewire::inflight::Slot;
+use pagewire::{Attributes, Counters, Error, Protocol, Reason, Refusal, Space, Storage, Time};
+use pagewire_line::{Chunks, Line, Link, Session};
+use std::fmt::Debug;
 use std::rc::Rc;
+
+/// A version of NFS: an engine that speaks it, and the model of a server.
+pub trait Version {
+    /// How the engine is.
+    type Client: Clone + Debug;
+    /// How the server is.
+    type Config: Clone + Debug;
+    /// The engine's side.
+    type Nfs: Protocol;
+    /// The server.
+    type Model: Link + Debug;
+
+    /// What is lent for replies: little, and enough.
+    const RX: usize;
+
+    /// As they are unless a test says otherwise.
+    fn usual() -> (Self::Client, Self::Config);
+
+    /// The engine's side of it.
+    fn nfs(client: &Self::Client) -> Self::Nfs;
+
+    /// The server, where the client connects to first.
+    fn model(client: &Self::Client, config: &Self::Config) -> Self::Model;
+
+    /// Its files.
+    fn tree(config: &mut Self::Config) -> &mut Tree;
+
+    /// The longest READ that it offers.
+    fn read_len_max(config: &mut Self::Config) -> &mut u32;
+
+    /// How it speaks RPC.
+    fn manner(config: &mut Self::Config) -> &mut Manner;
+
+    /// What is known of a node that is looked at.
+    fn attributes(node: &Node) -> Attributes {
+        attributes(node)
+    }
+
+    /// What is known of a node that is listed. By convention a name that starts with `.` is hidden.
+    fn listed(_: &Self::Config, node: &Node) -> Attributes {
+        Attributes { hidden: node.name().starts_with('.'), ..Self::attributes(node) }
+    }
+}
 
 /// What every server of the model has.
 const SPACE: Space = Space { total: 1 << 40, free: 1 << 39, available: 1 << 38, unit: 1 };
 
 /// One play. The fields may be changed before it.
 #[derive(Clone, Debug)]
-pub struct Scene {
+pub struct Scene<V: Version> {
     /// The client.
-    pub client: nfs::Config<'static>,
+    pub client: V::Client,
     /// The server.
-    pub config: Config,
+    pub config: V::Config,
     /// What is asked.
     pub program: Program,
     /// In what pieces.
@@ -31,9 +76,9 @@ pub struct Scene {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Played {
+pub struct Played<V: Version> {
     /// What was played.
-    pub scene: Scene,
+    pub scene: Scene<V>,
     /// How it ended.
     pub outcome: Result<(), Error>,
     /// As far as it came.
@@ -41,18 +86,20 @@ pub struct Played {
     /// What it cost.
     pub counters: Counters,
     /// The other end, as it is left.
-    pub line: Line,
+    pub line: Line<V::Model>,
 }
 
-impl Scene {
+impl<V: Version> Scene<V> {
     /// A file of 20,003 bytes in reads of 4096 at most, and a directory of 60 entries, which takes many replies.
-    pub fn new() -> Scene {
+    pub fn new() -> Self {
         let tree = Tree::default().with("/export", Kind::Directory).with("/export/d", Kind::Directory);
         let tree = tree.pattern("/export/f", 20_003).with("/export/link", Kind::Link("d/../f"));
         let tree = (0..60).fold(tree, |tree, n| tree.pattern(&format!("/export/d/entry-{n:02}"), n));
+        let (client, mut config) = V::usual();
+        (*V::tree(&mut config), *V::read_len_max(&mut config)) = (tree, 4096);
         Scene {
-            client: nfs::Config::new("/export", 0xFFFF_FFF8),
-            config: Config { tree, rtmax: 4096, ..Config::default() },
+            client,
+            config,
             program: Program {
                 path: "/export/f",
                 ring: 16_384,
@@ -69,96 +116,91 @@ impl Scene {
 
     /// The same with a file of 700 bytes in reads of 256 and a directory of three entries, for what is played a
     /// thousand times.
-    pub fn small() -> Scene {
+    pub fn small() -> Self {
         let tree = Tree::default().with("/export", Kind::Directory).with("/export/d", Kind::Directory);
         let tree = tree.pattern("/export/f", 700).pattern("/export/d/a", 1).pattern("/export/d/b.txt", 2);
-        let mut scene = Scene::new();
-        scene.config =
-            Config { tree: tree.with("/export/d/sub", Kind::Directory), rtmax: 256, ..scene.config };
+        let mut scene = Self::new();
+        *V::tree(&mut scene.config) = tree.with("/export/d/sub", Kind::Directory);
+        *V::read_len_max(&mut scene.config) = 256;
         scene.program = Program { ring: 1024, tail: 512, looks_at: "/export/d/a", ..scene.program };
         scene
     }
 
     /// With something changed.
     #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Scene)) -> Scene {
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
     /// With a lie in every reply to calls of `place`.
     #[must_use]
-    pub fn told(mut self, place: Place, tell: impl Fn(&mut Told) + 'static) -> Scene {
-        self.config.lies.push(Lie { place, nth: None, tell: Rc::new(tell) });
+    pub fn told(mut self, place: Place, tell: impl Fn(&mut Told) + 'static) -> Self {
+        V::manner(&mut self.config).lies.push(Lie { place, nth: None, tell: Rc::new(tell) });
         self
     }
 
     /// With a lie in the reply to the `nth` call of `place`.
     #[must_use]
-    pub fn told_once(mut self, place: Place, nth: usize, tell: impl Fn(&mut Told) + 'static) -> Scene {
-        self.config.lies.push(Lie { place, nth: Some(nth), tell: Rc::new(tell) });
+    pub fn told_once(mut self, place: Place, nth: usize, tell: impl Fn(&mut Told) + 'static) -> Self {
+        V::manner(&mut self.config).lies.push(Lie { place, nth: Some(nth), tell: Rc::new(tell) });
         self
     }
 
     /// The other end.
-    pub fn line(&self) -> Line {
-        let model = Model::new(self.config.clone(), Nfs3::first_port(&self.client));
-        Line { model, chunks: self.chunks, cut: self.cut, flip: self.flip, given: 0 }
+    pub fn line(&self) -> Line<V::Model> {
+        let end = V::model(&self.client, &self.config);
+        Line { chunks: self.chunks, cut: self.cut, flip: self.flip, ..Line::new(end) }
     }
 
     /// Plays it with pages of 512 bytes.
     #[must_use]
-    pub fn play(self) -> Played {
+    pub fn play(self) -> Played<V> {
         self.play_in::<512>()
     }
 
     /// Plays it with pages of `SIZE` bytes.
     #[must_use]
-    pub fn play_in<const SIZE: usize>(self) -> Played {
-        let mut storage = StorageArray::<1024, 1536, 8>::new();
-        let nfs = Nfs3::new(self.client.clone());
-        let mut session = Session::new(storage.lend(), nfs, self.line()).expect("the storage is enough");
+    pub fn play_in<const SIZE: usize>(self) -> Played<V> {
+        let (mut tx, mut rx, mut slots) = ([0; 1024], vec![0; V::RX], [Slot::FREE; 8]);
+        let storage = Storage { tx: &mut tx, rx: &mut rx, slots: &mut slots };
+        let nfs = V::nfs(&self.client);
+        let mut session = Session::new(storage, nfs, self.line()).expect("the storage is enough");
         let mut story = Story::default();
         let outcome = self.program.run::<SIZE>(&mut session, &mut story);
         let counters = *session.client.counters();
-        Played { outcome, story, counters, line: session.line, scene: self }.nothing_wrong_was_lent()
+        Played { outcome, story, counters, line: session.link, scene: self }.nothing_wrong_was_lent()
     }
 
     /// What has to come of it if nothing goes wrong.
     pub fn truth(&self) -> Story {
-        let tree = &self.config.tree;
+        let mut config = self.config.clone();
+        let tree = V::tree(&mut config).clone();
         let file = match tree.get(self.program.path).map(|node| &node.kind) {
-            Some(Kind::File(bytes)) => bytes.clone(),
+            Some(Kind::File(file)) => file.bytes(),
             _ => Vec::new(),
         };
         let tail = &file[file.len().min(self.program.tail as usize)..];
         let tail = (tail[..tail.len().min(2048)].to_vec(), tail.len() <= 2048);
-        let child = |node: &Node| (node.name().to_owned(), self.listed(node));
+        let child = |node: &Node| (node.name().to_owned(), V::listed(&config, node));
         Story {
-            opened: tree.get(self.program.path).map(attributes),
+            opened: tree.get(self.program.path).map(V::attributes),
             tail: Some(tail),
             file,
             entries: tree.children(self.program.directory).map(child).collect(),
-            attributes: tree.get(self.program.looks_at).map(attributes),
+            attributes: tree.get(self.program.looks_at).map(V::attributes),
             space: Some(SPACE),
-        }
-    }
-
-    fn listed(&self, node: &Node) -> Attributes {
-        match self.config.attributes {
-            true => Attributes { hidden: node.name().starts_with('.'), ..attributes(node) },
-            false => Attributes { kind: pagewire::Kind::Other, id: Some(node.id), ..Attributes::default() },
         }
     }
 }
 
-impl Default for Scene {
+impl<V: Version> Default for Scene<V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Played {
+impl<V: Version> Played<V> {
     /// It failed, with exactly this.
     #[track_caller]
     pub fn fails(&self, error: Error) {
@@ -202,7 +244,8 @@ pub const fn refused(reason: Reason, code: u32, name: &'static str, during: &'st
     Error::Refused(Refusal { reason, code, name, during })
 }
 
-fn attributes(node: &Node) -> Attributes {
+/// What both versions have to say of a node.
+pub(crate) fn attributes(node: &Node) -> Attributes {
     let kind = match node.kind {
         Kind::File(_) => pagewire::Kind::File,
         Kind::Directory => pagewire::Kind::Directory,
@@ -212,7 +255,7 @@ fn attributes(node: &Node) -> Attributes {
     Attributes {
         kind,
         len: node.len(),
-        allocated: Some(node.len()),
+        allocated: Some(node.used()),
         accessed: time(1),
         modified: time(2),
         changed: time(3),

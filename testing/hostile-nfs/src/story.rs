@@ -1,10 +1,9 @@
 //! A whole conversation as a caller has it: what is asked, and what came of it.
 
-use crate::Session;
-use pagewire::nfs::v3::Fh;
 use pagewire::{
-    Attributes, Close, Connect, Error, File, List, Open, Pages, Read, Space, Stat, Statfs, Stream,
+    Attributes, Close, Connect, Error, File, List, Open, Pages, Protocol, Read, Space, Stat, Statfs, Stream,
 };
+use pagewire_line::{Link, Session};
 
 /// A byte that no page has before it is asked for.
 const FRESH: u8 = 0xAA;
@@ -43,7 +42,11 @@ pub struct Story {
 
 impl Program {
     /// Runs it with pages of `SIZE` bytes up to the first error.
-    pub fn run<const SIZE: usize>(&self, session: &mut Session<'_>, story: &mut Story) -> Result<(), Error> {
+    pub fn run<const SIZE: usize>(
+        &self,
+        session: &mut Session<'_, impl Protocol, impl Link>,
+        story: &mut Story,
+    ) -> Result<(), Error> {
         session.run(&mut Connect::new())?;
         self.run_connected::<SIZE>(session, story)
     }
@@ -51,13 +54,13 @@ impl Program {
     /// The same without connecting, which was done.
     pub fn run_connected<const SIZE: usize>(
         &self,
-        session: &mut Session<'_>,
+        session: &mut Session<'_, impl Protocol, impl Link>,
         story: &mut Story,
     ) -> Result<(), Error> {
         let file = session.run(&mut Open::new(self.path))?;
         story.opened = Some(file.attributes);
 
-        stream::<SIZE>(session, &file, self.ring, &mut story.file)?;
+        stream::<SIZE, _>(session, &file, self.ring, &mut story.file)?;
         read(session, &file, self.tail, story)?;
         session.run(&mut Close::new(&file))?;
 
@@ -70,9 +73,9 @@ impl Program {
     }
 }
 
-fn stream<const SIZE: usize>(
-    session: &mut Session<'_>,
-    file: &File<Fh>,
+fn stream<const SIZE: usize, P: Protocol>(
+    session: &mut Session<'_, P, impl Link>,
+    file: &File<P::Handle>,
     ring: usize,
     lent: &mut Vec<u8>,
 ) -> Result<(), Error> {
@@ -87,7 +90,12 @@ fn stream<const SIZE: usize>(
     outcome.map(|_| ())
 }
 
-fn read(session: &mut Session<'_>, file: &File<Fh>, offset: u64, story: &mut Story) -> Result<(), Error> {
+fn read<P: Protocol>(
+    session: &mut Session<'_, P, impl Link>,
+    file: &File<P::Handle>,
+    offset: u64,
+    story: &mut Story,
+) -> Result<(), Error> {
     // A page before and one behind, which nobody asked for.
     let mut pages = [[FRESH; 512]; 6];
     let before = session.client.counters().file_bytes;
@@ -106,7 +114,7 @@ fn read(session: &mut Session<'_>, file: &File<Fh>, offset: u64, story: &mut Sto
 }
 
 /// Once a read has failed its pages hold only what replies that were whole have brought.
-fn keeps_nothing_else(session: &Session<'_>, before: u64, pages: &[u8]) {
+fn keeps_nothing_else<P: Protocol>(session: &Session<'_, P, impl Link>, before: u64, pages: &[u8]) {
     let came = session.client.counters().file_bytes - before;
     let kept = pages.iter().filter(|byte| ![0, FRESH].contains(byte)).count();
     assert!(kept as u64 <= came, "{kept} bytes are in the pages, and {came} came");

@@ -1,13 +1,15 @@
 //! The files of the server.
 
+use crate::Layout;
+
 /// When everything was written.
 pub const WRITTEN: u32 = 1_704_164_645;
 
 /// What something is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file of these bytes.
-    File(Vec<u8>),
+    /// A file.
+    File(Layout),
     /// A directory.
     Directory,
     /// A symbolic link that leads there.
@@ -48,12 +50,10 @@ impl Tree {
         self
     }
 
-    /// With a file whose bytes tell where they stand: no run of them is at two places.
+    /// With a file of nothing but data.
     #[must_use]
     pub fn pattern(self, path: &str, len: usize) -> Tree {
-        let record = |at: usize| ((at as u64) << 20 | 0x000A_5A5A).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let bytes = (0..len.div_ceil(8)).flat_map(|at| record(at).to_be_bytes()).take(len).collect();
-        self.with(path, Kind::File(bytes))
+        self.with(path, Kind::File(Layout::data(len as u64)))
     }
 
     /// What is at a path.
@@ -85,9 +85,17 @@ impl Node {
     /// Bytes.
     pub fn len(&self) -> u64 {
         match &self.kind {
-            Kind::File(bytes) => bytes.len() as u64,
+            Kind::File(file) => file.len(),
             Kind::Directory => 4096,
             Kind::Link(target) => target.len() as u64,
+        }
+    }
+
+    /// Bytes that it takes.
+    pub fn used(&self) -> u64 {
+        match &self.kind {
+            Kind::File(file) => file.used(),
+            _ => self.len(),
         }
     }
 
@@ -104,7 +112,7 @@ impl Node {
         handle
     }
 
-    /// Its number in `ftype3`.
+    /// Its number in `ftype3` and `nfs_ftype4`.
     pub const fn file_type(&self) -> u32 {
         match self.kind {
             Kind::File(_) => 1,

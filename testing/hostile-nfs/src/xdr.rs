@@ -1,5 +1,7 @@
 //! XDR by hand, apart from the engine's, so that both do not make the same mistake.
 
+use std::ops::Range;
+
 /// Bytes that are being written.
 #[derive(Clone, Debug, Default)]
 pub struct Xdr {
@@ -7,13 +9,25 @@ pub struct Xdr {
     pub bytes: Vec<u8>,
     /// What padding is made of. Zero is right, and others are seen.
     pub padding: u8,
+    /// Where file data lies in it.
+    pub data: Vec<Range<usize>>,
 }
 
 impl Xdr {
+    /// Nothing yet; what is padded is padded with this.
+    pub fn padded(padding: u8) -> Xdr {
+        Xdr { padding, ..Xdr::default() }
+    }
+
     /// An `unsigned int`.
     pub fn word(&mut self, value: u32) -> &mut Self {
         self.bytes.extend(value.to_be_bytes());
         self
+    }
+
+    /// Some of them.
+    pub fn words(&mut self, values: &[u32]) -> &mut Self {
+        values.iter().fold(self, |x, value| x.word(*value))
     }
 
     /// An `unsigned hyper`.
@@ -27,6 +41,27 @@ impl Xdr {
         self.word(bytes.len() as u32).bytes.extend(bytes);
         let padded = self.bytes.len().next_multiple_of(4);
         self.bytes.resize(padded, self.padding);
+        self
+    }
+
+    /// An `opaque<>` whose first `count` bytes are a file's.
+    pub fn file_data(&mut self, bytes: &[u8], count: usize) -> &mut Self {
+        let at = self.bytes.len() + 4;
+        self.data.push(at..at + count);
+        self.opaque(bytes)
+    }
+
+    /// Bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend(bytes);
+        self
+    }
+
+    /// What was written apart.
+    pub fn append(&mut self, other: Xdr) -> &mut Self {
+        let at = self.bytes.len();
+        self.data.extend(other.data.into_iter().map(|data| data.start + at..data.end + at));
+        self.bytes.extend(other.bytes);
         self
     }
 }
@@ -43,14 +78,19 @@ impl<'a> Args<'a> {
         taken
     }
 
+    /// An `opaque[]`.
+    pub fn array<const LEN: usize>(&mut self) -> [u8; LEN] {
+        self.take(LEN).try_into().expect("as many as were taken")
+    }
+
     /// An `unsigned int`.
     pub fn word(&mut self) -> u32 {
-        u32::from_be_bytes(self.take(4).try_into().expect("four bytes"))
+        u32::from_be_bytes(self.array())
     }
 
     /// An `unsigned hyper`.
     pub fn hyper(&mut self) -> u64 {
-        u64::from_be_bytes(self.take(8).try_into().expect("eight bytes"))
+        u64::from_be_bytes(self.array())
     }
 
     /// An `opaque<>` or a `string<>`. The engine pads with zeros.

@@ -4,6 +4,7 @@ use crate::{Conversation, Heard, Link, Program, Recorder, Session, Setup, Story}
 use pagewire::smb::Smb;
 use pagewire::{Attributes, Counters, Error, Kind, StorageArray, Time};
 use pagewire_model::{Config, Lie, Model, Tree};
+use std::ops::Deref;
 
 /// What every file of the tree says of when it was written.
 const WRITTEN: Time = Time { seconds: 1_704_164_645, nanoseconds: 0 };
@@ -69,9 +70,9 @@ impl Scene {
     }
 
     /// Plays it against the model with pages of 512 bytes.
-    pub fn play(self) -> Played<Model> {
-        let model = Model::new(self.config.clone());
-        self.play_over(model)
+    pub fn play(self) -> Played<Server> {
+        let server = Server(Model::new(self.config.clone()));
+        self.play_over(server)
     }
 
     /// Plays it over another link.
@@ -87,7 +88,7 @@ impl Scene {
 
     /// Plays it honestly and gives what was said.
     pub fn record(self) -> Conversation {
-        let recorder = Recorder::new(Model::new(self.config.clone()));
+        let recorder = Recorder::new(Server(Model::new(self.config.clone())));
         let played = self.play_over(recorder);
         assert_eq!(played.outcome, Ok(()));
         played.link.end().1
@@ -147,7 +148,7 @@ impl<L> Played<L> {
     }
 }
 
-impl Played<Model> {
+impl Played<Server> {
     /// It went well, and nothing is left behind.
     #[track_caller]
     pub fn is_right(&self) {
@@ -179,14 +180,25 @@ fn comparable(story: &Story) -> Story {
     }
 }
 
-impl Link for Model {
+/// The model server as a link.
+pub struct Server(pub Model);
+
+impl Deref for Server {
+    type Target = Model;
+
+    fn deref(&self) -> &Model {
+        &self.0
+    }
+}
+
+impl Link for Server {
     fn send(&mut self, bytes: &[u8]) -> usize {
-        self.input(bytes);
+        self.0.input(bytes);
         bytes.len()
     }
 
     fn receive(&mut self, window: &mut [u8]) -> Heard {
-        let bytes = self.output_up_to(window.len());
+        let bytes = self.0.output_up_to(window.len());
         window[..bytes.len()].copy_from_slice(&bytes);
         match bytes.len() {
             0 if self.is_closed() => Heard::Closed,

@@ -3,7 +3,7 @@
 use pagewire::inflight::Slot;
 use pagewire::smb::Smb;
 use pagewire::{Error, List, Open, Protocol, Stat, Statfs, Storage};
-use pagewire_hostile::{Program, Scene, Session, Setup, Story};
+use pagewire_hostile::{Program, Scene, Server, Session, Setup, Story};
 use pagewire_model::{Model, Tree};
 
 /// What `need` admits, less so much of each.
@@ -34,8 +34,8 @@ fn scene(setup: Setup) -> Scene {
     scene
 }
 
-fn open(scene: &Scene, storage: Storage<'_>, body: impl FnOnce(&mut Session<'_, Model>)) {
-    let link = Model::new(scene.config.clone());
+fn open(scene: &Scene, storage: Storage<'_>, body: impl FnOnce(&mut Session<'_, Server>)) {
+    let link = Server(Model::new(scene.config.clone()));
     body(&mut Session::new(storage, Smb::new(scene.setup.config()), link).unwrap());
 }
 
@@ -68,7 +68,7 @@ fn one_byte_or_one_slot_less_is_a_budget_error_that_says_what_is_missing() {
         let refused = |shorten: &dyn Fn(&mut Memory)| {
             let mut memory = Memory::smallest(setup);
             shorten(&mut memory);
-            let model = Model::new(scene(setup).config);
+            let model = Server(Model::new(scene(setup).config));
             Session::new(memory.lend(), Smb::new(setup.config()), model).map(|_| ()).unwrap_err()
         };
         let short = |what, need| Error::Budget { what, need, have: need - 1 };

@@ -2,18 +2,18 @@
 
 use pagewire::smb::Smb;
 use pagewire::{Kind, StorageArray, Time};
-use pagewire_hostile::{Chunks, RECORDED, Recorded, Session, Side, Story, Tape};
+use pagewire_hostile::{Chunks, Line, RECORDED, Recorded, Session, Side, Story, Tape};
 
 /// Plays a conversation back with pages of `SIZE` bytes; what the client says must be what it said then.
 fn play<const SIZE: usize>(recorded: &Recorded, tape: &Tape, said: &[u8], chunks: Chunks) -> Story {
     let mut storage = StorageArray::<4096, 4096, 16>::new();
     let smb = Smb::new(recorded.setup.config());
-    let mut session = Session::new(storage.lend(), smb, tape.in_chunks(chunks)).unwrap();
+    let mut session = Session::new(storage.lend(), smb, Line { chunks, ..Line::new(tape.clone()) }).unwrap();
     let mut story = Story::default();
     let outcome = Recorded::PROGRAM.run::<SIZE, _>(&mut session, &mut story);
     assert_eq!(outcome, Ok(()), "{} in {chunks:?}, pages of {SIZE}", recorded.name);
     assert!(session.client.counters().max_in_flight >= 3, "{}: reads in a row say little", recorded.name);
-    assert!(session.link.heard == said, "{} in {chunks:?}, pages of {SIZE}: other bytes", recorded.name);
+    assert!(session.link.end.heard == said, "{} in {chunks:?}, pages of {SIZE}: other bytes", recorded.name);
     story
 }
 

@@ -1,7 +1,7 @@
 //! A bit of the server's bytes is wrong, at every position of a whole conversation in turn.
 
 use pagewire::Error;
-use pagewire_hostile::{Played, Scene, Setup, Tape};
+use pagewire_hostile::{Line, Played, Scene, Setup, Tape};
 
 /// Plays once for every position, with a bit changed that differs from position to position. That nothing wrong is lent
 /// is asserted by the play. Returns how often it failed with what `counts`.
@@ -12,9 +12,9 @@ fn flips(setup: Setup, counts: fn(&Error) -> bool) -> (usize, usize) {
     let flip = |at: usize| {
         // 5 and 8 have no common divisor: every bit has its turn in every field.
         let bit = (at * 5 / 3 % 8) as u32;
-        judged.clone().play_over(tape.flipped(at, bit))
+        judged.clone().play_over(Line { flip: Some((at, bit)), ..Line::new(tape.clone()) })
     };
-    let plays: Vec<Played<Tape>> = (0..tape.len()).map(flip).collect();
+    let plays: Vec<Played<Line<Tape>>> = (0..tape.len()).map(flip).collect();
     let failed = plays.iter().filter(|played| played.outcome.is_err_and(|error| counts(&error))).count();
     (failed, plays.len())
 }

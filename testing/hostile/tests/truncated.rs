@@ -1,7 +1,7 @@
 //! The server stops after `k` bytes and closes, for every `k` of a whole conversation.
 
 use pagewire::Error;
-use pagewire_hostile::{Scene, Setup, Tape};
+use pagewire_hostile::{Line, Scene, Setup, Tape};
 
 fn stops_after_every_byte(setup: Setup) {
     let scene = Scene::small(setup);
@@ -9,7 +9,7 @@ fn stops_after_every_byte(setup: Setup) {
     let whole = scene.clone().play_over(tape.clone());
     whole.went_well();
     for cut in 0..=tape.len() {
-        let played = scene.clone().play_over(tape.cut(cut));
+        let played = scene.clone().play_over(Line { cut: Some(cut), ..Line::new(tape.clone()) });
         // The reply to the last CLOSE is not waited for.
         if cut < whole.link.taken { played.fails(Error::Closed) } else { played.went_well() }
     }

@@ -2,8 +2,8 @@
 
 use pagewire::Error;
 use pagewire::smb::{Dialect, Dialects};
-use pagewire_hostile::{Played, Scene, Setup};
-use pagewire_model::{Lie, Model, Sealing};
+use pagewire_hostile::{Played, Scene, Server, Setup};
+use pagewire_model::{Lie, Sealing};
 
 const TAG: Error = Error::Unauthentic("the tag of a sealed message");
 const IN_THE_CLEAR: Error = Error::Unauthentic("a reply in the clear where everything is encrypted");
@@ -11,7 +11,7 @@ const IN_THE_CLEAR: Error = Error::Unauthentic("a reply in the clear where every
 /// Plays once for each message that is signed (or sealed) in an honest play.
 fn each(
     setups: &[Setup],
-    count: fn(&Played<Model>) -> usize,
+    count: fn(&Played<Server>) -> usize,
     lie: fn(usize) -> Lie,
     mut error: impl FnMut(usize, Setup) -> Option<Error>,
 ) {
@@ -32,11 +32,11 @@ fn each(
 }
 
 /// The reply that ends the authentication is signed though its request is not.
-fn signed(played: &Played<Model>) -> usize {
+fn signed(played: &Played<Server>) -> usize {
     1 + played.link.log().iter().filter(|record| record.signed).count()
 }
 
-fn sealed(played: &Played<Model>) -> usize {
+fn sealed(played: &Played<Server>) -> usize {
     let mut frames: Vec<usize> = played.link.log().iter().filter(|r| r.sealed).map(|r| r.frame).collect();
     frames.dedup();
     frames.len()

@@ -3,13 +3,14 @@
 use pagewire::nfs::Nfs3;
 use pagewire::nfs::rpc::{AuthSys, Credential};
 use pagewire::{Connect, Error, List, Open, Pages, Reason, StorageArray, Stream};
-use pagewire_hostile_nfs::{Chunks, Fragments, Kind, Scene, Session, Story, Tree, Xdr, refused};
+use pagewire_hostile_nfs::v3::{Scene, Session};
+use pagewire_hostile_nfs::{Chunks, Fragments, Kind, Story, Tree, Xdr, refused};
 
 #[test]
 fn ports_come_from_the_port_mapper_or_from_the_caller() {
     let played = Scene::new().play();
     played.is_right();
-    assert_eq!(played.line.model.calls[..4], [(100_000, 3), (100_000, 3), (100_005, 1), (100_003, 19)]);
+    assert_eq!(played.line.end.rpc.calls[..4], [(100_000, 3), (100_000, 3), (100_005, 1), (100_003, 19)]);
     for (mount_port, nfs_port, mapped) in
         [(Some(20_048), Some(12_049), 0), (None, Some(12_049), 1), (Some(20_048), None, 0)]
     {
@@ -20,7 +21,7 @@ fn ports_come_from_the_port_mapper_or_from_the_caller() {
         });
         let played = scene.play();
         played.is_right();
-        assert_eq!(played.line.model.calls.iter().filter(|call| call.0 == 100_000).count(), mapped);
+        assert_eq!(played.line.end.rpc.calls.iter().filter(|call| call.0 == 100_000).count(), mapped);
     }
 }
 
@@ -83,15 +84,15 @@ fn records_may_be_cut_into_fragments_anywhere() {
     for lengths in LENGTHS {
         for chunk in [Chunks::Whole, Chunks::Of(1), Chunks::Of(7)] {
             let scene = Scene::new().with(|scene| {
-                scene.config.fragments = Fragments { lengths, empty_last: false };
-                (scene.config.verifier_len, scene.chunks) = (5, chunk);
+                scene.config.rpc.fragments = Fragments { lengths, empty_last: false };
+                (scene.config.rpc.verifier_len, scene.chunks) = (5, chunk);
             });
             scene.play().is_right();
         }
     }
     for attributes in [true, false] {
         let scene = Scene::small().with(|scene| {
-            scene.config.fragments = Fragments { lengths: &[1], empty_last: false };
+            scene.config.rpc.fragments = Fragments { lengths: &[1], empty_last: false };
             scene.config.attributes = attributes;
         });
         scene.play().is_right();
@@ -102,7 +103,7 @@ fn records_may_be_cut_into_fragments_anywhere() {
 fn an_empty_fragment_may_end_a_record() {
     for lengths in LENGTHS.into_iter().chain([&[][..]]) {
         let scene =
-            Scene::new().with(|scene| scene.config.fragments = Fragments { lengths, empty_last: true });
+            Scene::new().with(|scene| scene.config.rpc.fragments = Fragments { lengths, empty_last: true });
         scene.play().is_right();
     }
 }
@@ -117,7 +118,7 @@ fn verifiers_and_padding_may_be_anything() {
     for verifier_len in [1, 4, 399, 400] {
         for attributes in [true, false] {
             let scene = Scene::new().with(|scene| {
-                (scene.config.verifier_len, scene.config.padding) = (verifier_len, 0xDE);
+                (scene.config.rpc.verifier_len, scene.config.rpc.padding) = (verifier_len, 0xDE);
                 (scene.config.attributes, scene.config.brings) = (attributes, 1021);
             });
             scene.play().is_right();
@@ -154,7 +155,7 @@ fn count_and_the_length_of_the_data_may_differ() {
 fn replies_may_come_in_any_order() {
     for attributes in [true, false] {
         let scene = Scene::new().with(|scene| {
-            (scene.config.reversed, scene.config.attributes) = (true, attributes);
+            (scene.config.rpc.reversed, scene.config.attributes) = (true, attributes);
             scene.config.brings = 3000;
         });
         scene.play().is_right();
@@ -170,7 +171,7 @@ fn what_is_not_mounted_lies_below_what_is() {
         });
         let played = scene.play();
         played.is_right();
-        assert_eq!(played.line.model.mounts, ["/export/d/entry-07", "/export/d", "/export"], "{name}");
+        assert_eq!(played.line.end.mounts, ["/export/d/entry-07", "/export/d", "/export"], "{name}");
     }
 }
 
@@ -189,8 +190,8 @@ fn a_file_may_be_mounted_and_the_root_too() {
     // A file has no entries; until then all went well.
     played.fails(refused(Reason::NotDirectory, 20, "NFS3ERR_NOTDIR", "READDIRPLUS"));
     assert_eq!(played.story.file, played.scene.truth().file);
-    assert_eq!(played.line.model.mounts, ["/export/f"]);
-    assert!(!played.line.model.calls.contains(&(100_003, 3)), "nothing is to be looked up");
+    assert_eq!(played.line.end.mounts, ["/export/f"]);
+    assert!(!played.line.end.rpc.calls.contains(&(100_003, 3)), "nothing is to be looked up");
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn where_nothing_is_mounted_the_first_refusal_is_told() {
     });
     let played = scene.play();
     played.is_refused(Reason::NotFound, 2, "MNT3ERR_NOENT", "MNT");
-    assert_eq!(played.line.model.mounts, ["/export/d", "/export", "/"]);
+    assert_eq!(played.line.end.mounts, ["/export/d", "/export", "/"]);
 }
 
 #[test]
@@ -211,7 +212,7 @@ fn the_credential_is_sent_as_it_was_given() {
     let mut credential = Xdr::default();
     credential.word(1).opaque(&body.bytes);
     let sys = AuthSys { stamp: 0x1122_3344, machine_name: "board", uid: 1000, gid: 100, gids: &[4, 27] };
-    let known = Scene::new().with(|scene| scene.config.credential = credential.bytes);
+    let known = Scene::new().with(|scene| scene.config.rpc.credential = credential.bytes);
     known.clone().with(|scene| scene.client.credential = Credential::Sys(sys)).play().is_right();
     let refused = known.play();
     refused.is_refused(Reason::Authentication, 1, "AUTH_BADCRED", "GETPORT");
@@ -224,7 +225,7 @@ fn a_read_is_no_longer_than_the_server_says() {
         let played = scene.play();
         played.is_right();
         // Two are in a ring of 1024 bytes.
-        assert_eq!(played.line.model.longest_read, rtmax.min(512));
+        assert_eq!(played.line.end.longest_read, rtmax.min(512));
     }
     let played = Scene::new().with(|scene| scene.config.rtmax = u32::MAX).play();
     played.is_right();
@@ -237,7 +238,7 @@ fn an_operation_that_is_dropped_anywhere_leaves_the_next_one_right() {
         [(Chunks::Whole, &[][..]), (Chunks::Of(700), &[]), (Chunks::Of(97), &[9, 1, 14, 900])]
     {
         let scene = Scene::new().with(|scene| {
-            scene.config.fragments = Fragments { lengths, empty_last: false };
+            scene.config.rpc.fragments = Fragments { lengths, empty_last: false };
             scene.chunks = chunks;
         });
         let mut storage = StorageArray::<1024, 1536, 8>::new();

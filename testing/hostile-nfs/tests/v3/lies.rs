@@ -2,7 +2,8 @@
 
 use pagewire::nfs::Nfs3;
 use pagewire::{Connect, Error, Open, Reason, StorageArray};
-use pagewire_hostile_nfs::{Place, Played, Scene, Session, Story, Told, refused};
+use pagewire_hostile_nfs::v3::{Played, Scene, Session};
+use pagewire_hostile_nfs::{Place, Story, Told, refused};
 
 const GETPORT: Place = (100_000, 3);
 const MNT: Place = (100_005, 1);
@@ -147,7 +148,8 @@ fn empty_records_and_fragments_are_bounded() {
     let empties = |times, mark: u32| {
         move |told: &mut Told| {
             told.message.clear();
-            (told.times, told.mark, told.data) = (times, Some(mark), None);
+            told.data.clear();
+            (told.times, told.mark) = (times, Some(mark));
         }
     };
     for (place, _) in CALLS {
@@ -195,7 +197,7 @@ fn a_port_that_is_none_is_not_connected_to() {
     for nth in [0, 1] {
         let played = Scene::new().told_once(GETPORT, nth, |told| told.word(0, 0)).play();
         played.fails(nowhere);
-        assert_eq!(played.line.model.calls, [GETPORT; 2], "nothing is asked of a server that is not there");
+        assert_eq!(played.line.end.rpc.calls, [GETPORT; 2], "nothing is asked of a server that is not there");
         let played = Scene::new().told_once(GETPORT, nth, |told| told.word(0, 0x0001_0801)).play();
         played.fails(Error::Malformed("GETPORT.port"));
     }

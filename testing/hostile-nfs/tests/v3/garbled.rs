@@ -1,13 +1,14 @@
 //! The line breaks after every byte of a whole conversation in turn, and changes bits of every byte in turn.
 
 use pagewire::Error;
-use pagewire_hostile_nfs::{Chunks, Fragments, Played, Scene};
+use pagewire_hostile_nfs::v3::{Played, Scene};
+use pagewire_hostile_nfs::{Chunks, Fragments};
 
 /// Conversations that differ in what stands where.
 fn scenes() -> Vec<Scene> {
     let plain = Scene::small();
     let bare = Scene::small().with(|scene| {
-        (scene.config.attributes, scene.config.verifier_len, scene.config.surplus) = (false, 5, 6);
+        (scene.config.attributes, scene.config.rpc.verifier_len, scene.config.surplus) = (false, 5, 6);
     });
     vec![plain, bare]
 }
@@ -22,7 +23,7 @@ fn len(scene: &Scene) -> usize {
 #[test]
 fn a_line_that_breaks_is_closed_wherever_it_breaks() {
     let cut_up = Scene::small().with(|scene| {
-        scene.config.fragments = Fragments { lengths: &[9, 1, 14], empty_last: false };
+        scene.config.rpc.fragments = Fragments { lengths: &[9, 1, 14], empty_last: false };
     });
     for scene in scenes().into_iter().chain([cut_up]) {
         for at in 0..len(&scene) {
@@ -45,9 +46,9 @@ fn judge(played: &Played, at: usize) {
     let tail = played.story.tail.clone().unwrap_or_default().0;
     let right = truth.tail.unwrap().0;
     let wrong = differ(&played.story.file, &truth.file) + differ(&tail, &right);
-    let sent = played.line.model.sent.iter().find(|sent| sent.record.contains(&at)).unwrap();
+    let sent = played.line.end.rpc.sent.iter().find(|sent| sent.record.contains(&at)).unwrap();
     assert!(played.story.file.len() <= truth.file.len() && tail.len() <= right.len(), "{at}: too much");
-    if sent.data.contains(&at) {
+    if sent.data.iter().any(|data| data.contains(&at)) {
         assert_eq!((played.outcome, wrong), (Ok(()), 1), "{at}");
     } else if !(4..8).contains(&(at - sent.record.start)) {
         assert_eq!(wrong, 0, "{at}: wrong bytes were lent");

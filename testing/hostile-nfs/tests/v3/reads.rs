@@ -1,7 +1,8 @@
 //! What READ may bring, and what it must not.
 
 use pagewire::{Error, Reason};
-use pagewire_hostile_nfs::{Kind, Place, Played, Scene, Told, Tree};
+use pagewire_hostile_nfs::v3::{Played, Scene};
+use pagewire_hostile_nfs::{Kind, Place, Told, Tree};
 
 const GETATTR: Place = (100_003, 1);
 const READ: Place = (100_003, 6);
@@ -31,7 +32,7 @@ fn words(told: &mut Told, count: u32, eof: u32, data: &[u8]) {
     told.message.truncate(told.results + LEN + 4);
     told.message.extend(data);
     told.message.resize(told.message.len().next_multiple_of(4), 0);
-    told.data = None;
+    told.data.clear();
 }
 
 #[test]
@@ -77,12 +78,12 @@ fn an_end_in_the_middle_is_where_the_file_ends_now() {
     for (now, brings) in [(0, 4096), (1, 4096), (5000, 4096), (5000, 100), (8192, 4096), (12_345, 999)] {
         let scene = Scene::new().with(|scene| {
             let tree = scene.config.tree.clone();
-            let Some(Kind::File(bytes)) = tree.get("/export/f").map(|node| node.kind.clone()) else {
+            let Some(Kind::File(file)) = tree.get("/export/f").map(|node| node.kind.clone()) else {
                 panic!()
             };
             let short = tree.0.into_iter().map(|mut node| {
                 if node.path == "/export/f" {
-                    node.kind = Kind::File(bytes[..now].to_vec());
+                    node.kind = Kind::File(file.truncated(now));
                 }
                 node
             });
@@ -136,7 +137,7 @@ fn a_refusal_in_the_middle_ends_what_was_lent() {
 fn a_read_is_never_longer_than_a_frame_may_be() {
     use pagewire::nfs::Nfs3;
     use pagewire::{Buffer, Connect, Open, Read, StorageArray};
-    use pagewire_hostile_nfs::Session;
+    use pagewire_hostile_nfs::v3::Session;
 
     const LEN: usize = 20 << 20;
     let scene = Scene::new().with(|scene| {

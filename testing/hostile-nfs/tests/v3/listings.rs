@@ -1,7 +1,8 @@
 //! What READDIRPLUS may bring, and what it must not.
 
 use pagewire::{Error, Reason};
-use pagewire_hostile_nfs::{Place, Played, Scene, Told, Xdr, refused};
+use pagewire_hostile_nfs::v3::{Played, Scene};
+use pagewire_hostile_nfs::{Place, Told, Xdr, refused};
 use std::cell::Cell;
 use std::iter;
 

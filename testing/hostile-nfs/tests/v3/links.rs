@@ -3,7 +3,8 @@
 use pagewire::nfs::Nfs3;
 use pagewire::operation::Operation;
 use pagewire::{Connect, Error, List, Open, Reason, Stat, Statfs, StorageArray};
-use pagewire_hostile_nfs::{Chunks, Fragments, Kind, Place, Scene, Session, Told, refused};
+use pagewire_hostile_nfs::v3::{Scene, Session};
+use pagewire_hostile_nfs::{Chunks, Fragments, Kind, Place, Told, refused};
 
 const READLINK: Place = (100_003, 5);
 
@@ -64,8 +65,8 @@ fn a_link_on_the_way_says_where_it_is_and_where_it_leads() {
     all_are_told(&scene());
     for (verifier_len, lengths) in [(400, &[][..]), (0, &[9, 1, 14]), (7, &[1])] {
         all_are_told(&scene().with(|scene| {
-            scene.config.fragments = Fragments { lengths, empty_last: false };
-            (scene.config.verifier_len, scene.config.padding) = (verifier_len, 0x77);
+            scene.config.rpc.fragments = Fragments { lengths, empty_last: false };
+            (scene.config.rpc.verifier_len, scene.config.rpc.padding) = (verifier_len, 0x77);
             scene.chunks = Chunks::Of(5);
         }));
     }

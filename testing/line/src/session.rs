@@ -1,52 +1,32 @@
 //! The engine over a link, with the assertions that hold for every run.
 
+use crate::{Heard, Link};
 use pagewire::operation::{Item, Operation};
-use pagewire::smb::Smb;
-use pagewire::{Client, Error, Millis, Step, Storage};
+use pagewire::{Client, Error, Millis, Protocol, Step, Storage};
 use std::fmt::Debug;
 
 /// More steps than any run here needs, one byte at a time included. A run that takes more would never end.
-pub const STEPS_MAX: usize = 400_000;
-
-/// The other end.
-pub trait Link {
-    /// Takes some of these bytes and says how many.
-    fn send(&mut self, bytes: &[u8]) -> usize;
-
-    /// Puts bytes into the window, if there are any.
-    fn receive(&mut self, window: &mut [u8]) -> Heard;
-}
-
-/// What came of waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// So many bytes, not none.
-    Bytes(usize),
-    /// Nothing, for as long as anybody cares to wait.
-    Silence,
-    /// The end of the connection.
-    Closed,
-}
+pub const STEPS_MAX: usize = 1_000_000;
 
 /// An engine and its link.
-pub struct Session<'s, L> {
+pub struct Session<'s, P: Protocol, L> {
     /// The engine.
-    pub client: Client<'s, Smb<'s>>,
+    pub client: Client<'s, P>,
     /// Its other end.
     pub link: L,
     steps: usize,
 }
 
-impl<'s, L: Link> Session<'s, L> {
+impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
     /// Nothing is sent yet. `Budget` if the storage is too small.
-    pub fn new(storage: Storage<'s>, smb: Smb<'s>, link: L) -> Result<Self, Error> {
-        Ok(Session { client: Client::new(storage, smb)?, link, steps: 0 })
+    pub fn new(storage: Storage<'s>, protocol: P, link: L) -> Result<Self, Error> {
+        Ok(Session { client: Client::new(storage, protocol)?, link, steps: 0 })
     }
 
     /// Runs an operation whose items are of no interest.
     pub fn run<O>(&mut self, op: &mut O) -> Result<O::Output, Error>
     where
-        O: Operation<Smb<'s>>,
+        O: Operation<P>,
         O::Output: Debug,
     {
         self.run_each(op, |_| {})
@@ -56,10 +36,10 @@ impl<'s, L: Link> Session<'s, L> {
     pub fn run_each<O>(
         &mut self,
         op: &mut O,
-        mut each: impl FnMut(Item<'_, Smb<'s>, O>),
+        mut each: impl FnMut(Item<'_, P, O>),
     ) -> Result<O::Output, Error>
     where
-        O: Operation<Smb<'s>>,
+        O: Operation<P>,
         O::Output: Debug,
     {
         let mut silent = false;
@@ -76,7 +56,13 @@ impl<'s, L: Link> Session<'s, L> {
                     return result;
                 }
                 _ if silent => panic!("the deadline has passed"),
-                Step::Connect(port) => panic!("SMB has one port, and no use for {port}"),
+                Step::Connect(port) => {
+                    if self.link.connect(port) {
+                        self.client.connected();
+                    } else {
+                        self.client.closed();
+                    }
+                }
                 Step::Transmit(bytes) => {
                     assert!(!bytes.is_empty(), "nothing is to be transmitted");
                     let sent = self.link.send(bytes);
@@ -98,8 +84,28 @@ impl<'s, L: Link> Session<'s, L> {
         }
     }
 
+    /// Makes some steps of an operation and then drops it. Whether it was still at work.
+    pub fn abandon<O: Operation<P>>(&mut self, mut op: O, steps: usize) -> bool {
+        for _ in 0..steps {
+            match self.client.step(&mut op) {
+                Step::Done(_) => return false,
+                Step::Transmit(bytes) => {
+                    let sent = self.link.send(bytes);
+                    self.client.transmitted(sent);
+                }
+                Step::Receive(window) => match self.link.receive(window) {
+                    Heard::Bytes(len) => self.client.received(&mut op, len),
+                    heard => panic!("{heard:?} in the middle"),
+                },
+                Step::Item(_) => {}
+                Step::Connect(port) => panic!("{port} was connected to before"),
+            }
+        }
+        true
+    }
+
     /// Nothing comes until the deadline, which is not over a millisecond earlier.
-    fn wait<O: Operation<Smb<'s>>>(&mut self, op: &mut O) {
+    fn wait<O: Operation<P>>(&mut self, op: &mut O) {
         let deadline = self.client.deadline().expect("whoever waits has a deadline");
         self.client.tell(Millis(deadline.0 - 1));
         assert!(matches!(self.client.step(op), Step::Receive(_)), "the deadline has not passed yet");
@@ -108,7 +114,7 @@ impl<'s, L: Link> Session<'s, L> {
 
     fn gives_the_same_again<O>(&mut self, op: &mut O, result: &Result<O::Output, Error>)
     where
-        O: Operation<Smb<'s>>,
+        O: Operation<P>,
         O::Output: Debug,
     {
         match self.client.step(op) {

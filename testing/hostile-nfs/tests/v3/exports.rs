@@ -2,7 +2,8 @@
 
 use pagewire::nfs::{Exports, Nfs3};
 use pagewire::{Connect, Error, Reason, Stat, StorageArray};
-use pagewire_hostile_nfs::{Fragments, Place, Scene, Session, Told, Xdr, refused};
+use pagewire_hostile_nfs::v3::{Scene, Session};
+use pagewire_hostile_nfs::{Fragments, Place, Told, Xdr, refused};
 
 const GETPORT: Place = (100_000, 3);
 const MNT: Place = (100_005, 1);
@@ -49,7 +50,7 @@ fn exports_are_lent_in_order_with_their_groups_and_nothing_is_mounted() {
         let scene = scene().with(|scene| scene.client.mount_port = mount_port);
         session(&scene, |session| {
             assert_eq!(list(session), (truth(&scene), Ok(())));
-            assert_eq!(session.line.model.calls, calls);
+            assert_eq!(session.link.end.rpc.calls, calls);
         });
     }
     let none = Scene::new();
@@ -60,8 +61,8 @@ fn exports_are_lent_in_order_with_their_groups_and_nothing_is_mounted() {
 fn every_cut_of_the_record_gives_the_same() {
     for lengths in [&[1][..], &[4], &[24, 3], &[0, 7, 100]] {
         let scene = scene().with(|scene| {
-            scene.config.fragments = Fragments { lengths, empty_last: true };
-            (scene.config.verifier_len, scene.config.padding) = (5, 0xDE);
+            scene.config.rpc.fragments = Fragments { lengths, empty_last: true };
+            (scene.config.rpc.verifier_len, scene.config.rpc.padding) = (5, 0xDE);
         });
         assert_eq!(session(&scene, list), (truth(&scene), Ok(())));
     }
@@ -144,7 +145,7 @@ fn more_than_there_is_room_for_is_a_matter_of_memory() {
         told.message.extend(more);
     };
     let cut_up = scene().with(|scene| {
-        scene.config.fragments = Fragments { lengths: &[64], empty_last: false };
+        scene.config.rpc.fragments = Fragments { lengths: &[64], empty_last: false };
     });
     let outcome = session(&cut_up.told(EXPORT, endless), list);
     assert!(matches!(outcome, (_, Err(Error::Budget { what: "rx", have: 1536, .. }))), "{outcome:?}");
@@ -168,7 +169,7 @@ fn no_mount_or_no_export_is_told_as_it_is() {
 fn calls_are_of_mount_and_its_port() {
     session(&scene(), |session| {
         list(session).1.unwrap();
-        assert!(!session.line.model.calls.contains(&MNT));
-        assert_eq!(session.line.model.port, 20_048);
+        assert!(!session.link.end.rpc.calls.contains(&MNT));
+        assert_eq!(session.link.end.port, 20_048);
     });
 }

@@ -4,7 +4,8 @@ use pagewire::inflight::Slot;
 use pagewire::nfs::rpc::{AuthSys, Credential};
 use pagewire::nfs::{Config, Nfs3};
 use pagewire::{Connect, Error, List, Open, Pages, Protocol, Read, Stat, Statfs, Storage};
-use pagewire_hostile_nfs::{Kind, Scene, Session, Xdr};
+use pagewire_hostile_nfs::v3::{Scene, Session};
+use pagewire_hostile_nfs::{Kind, Xdr};
 
 /// Memory of these lengths, and what is played over it.
 fn lent<T>(
@@ -36,8 +37,8 @@ fn longest() -> Scene {
     Scene::new().with(|scene| {
         let tree = scene.config.tree.clone();
         scene.config.tree = tree.with(&path[..263], Kind::Directory).pattern(path, 5003);
-        scene.config.credential = credential.bytes;
-        (scene.config.handle_len, scene.config.verifier_len) = (64, 400);
+        scene.config.rpc.credential = credential.bytes;
+        (scene.config.handle_len, scene.config.rpc.verifier_len) = (64, 400);
         let sys = AuthSys { stamp: 1, machine_name, uid: 2, gid: 3, gids: &GIDS };
         scene.client.credential = Credential::Sys(sys);
         scene.program.path = path;

@@ -1,10 +1,9 @@
 //! What each procedure brings.
 
-use crate::model::{Model, at};
+use super::model::{Model, at};
 use crate::tree::WRITTEN;
 use crate::xdr::{Args, Xdr};
 use crate::{Kind, Node};
-use std::ops::Range;
 
 const NOENT: u32 = 2;
 const ACCES: u32 = 13;
@@ -23,57 +22,49 @@ fn cookie(index: usize) -> u64 {
 }
 
 impl Model {
-    /// The results of a call, and where file data lies in them.
-    pub(crate) fn answer(
-        &mut self,
-        program: u32,
-        version: u32,
-        procedure: u32,
-        mut args: Args<'_>,
-    ) -> (Xdr, Option<Range<usize>>) {
+    /// The results of a call.
+    pub(crate) fn answer(&mut self, program: u32, version: u32, procedure: u32, mut args: Args<'_>) -> Xdr {
         let (mount_port, nfs_port) = (self.config.mount_port, self.config.nfs_port);
-        let x = Xdr { padding: self.config.padding, ..Xdr::default() };
-        let (x, data) = match (program, version, procedure) {
+        let mut x = Xdr::padded(self.config.rpc.padding);
+        match (program, version, procedure) {
             (at::PORTMAP, 2, 3) if self.port == at::PORTMAP_PORT => {
                 let port = match (args.word(), args.word(), args.word(), args.word()) {
                     (at::MOUNT, 3, 6, 0) => mount_port,
                     (at::NFS, 3, 6, 0) => nfs_port,
                     other => panic!("nobody asks for {other:?}"),
                 };
-                (words(x, &[port.into()]), None)
+                x.word(port.into());
             }
-            (at::MOUNT, 3, 1) if self.port == mount_port => (self.mnt(x, &mut args), None),
-            (at::MOUNT, 3, 5) if self.port == mount_port => (self.export(x), None),
+            (at::MOUNT, 3, 1) if self.port == mount_port => self.mnt(&mut x, &mut args),
+            (at::MOUNT, 3, 5) if self.port == mount_port => self.export(&mut x),
             (at::NFS, 3, procedure) if self.port == nfs_port => {
                 if procedure == 6 {
                     let count = args.0.last_chunk().map_or(0, |count| u32::from_be_bytes(*count));
                     assert!(count > 0, "nobody reads nothing");
                     self.longest_read = self.longest_read.max(count);
                 }
-                self.nfs(x, procedure, &mut args)
+                self.nfs(&mut x, procedure, &mut args);
             }
             _ => panic!("{program} {version} {procedure} is not at port {}", self.port),
-        };
+        }
         assert!(args.0.is_empty(), "arguments are as long as they should be");
-        (x, data)
+        x
     }
 
-    fn mnt(&mut self, mut x: Xdr, args: &mut Args<'_>) -> Xdr {
+    fn mnt(&mut self, x: &mut Xdr, args: &mut Args<'_>) {
         let path = std::str::from_utf8(args.opaque()).expect("paths are UTF-8");
         self.mounts.push(path.to_owned());
         if let Some((_, status)) = self.config.unmountable.iter().find(|(known, _)| *known == path) {
-            return words(x, &[*status]);
+            x.word(*status);
+            return;
         }
         match self.config.tree.get(path) {
-            None => words(x, &[NOENT]),
-            Some(node) => {
-                x.word(0).opaque(&node.handle(self.config.handle_len)).word(2).word(1).word(0);
-                x
-            }
-        }
+            None => x.word(NOENT),
+            Some(node) => x.word(0).opaque(&node.handle(self.config.handle_len)).words(&[2, 1, 0]),
+        };
     }
 
-    fn export(&self, mut x: Xdr) -> Xdr {
+    fn export(&self, x: &mut Xdr) {
         for (path, groups) in &self.config.exports {
             x.word(1).opaque(path.as_bytes());
             for group in *groups {
@@ -81,27 +72,26 @@ impl Model {
             }
             x.word(0);
         }
-        words(x, &[0])
+        x.word(0);
     }
 
-    fn nfs(&self, mut x: Xdr, procedure: u32, args: &mut Args<'_>) -> (Xdr, Option<Range<usize>>) {
+    fn nfs(&self, x: &mut Xdr, procedure: u32, args: &mut Args<'_>) {
         let Some(node) = self.config.tree.by_handle(args.opaque()) else {
             args.0 = &[];
-            self.fails(&mut x, BADHANDLE, procedure);
-            return (x, None);
+            return self.fails(x, BADHANDLE, procedure);
         };
         match procedure {
             1 => fattr(x.word(0), node),
-            3 => self.lookup(&mut x, node, args),
+            3 => self.lookup(x, node, args),
             5 => match node.kind {
                 Kind::Link(target) => {
                     self.post_op_attr(x.word(0), node);
                     x.opaque(target.as_bytes());
                 }
-                _ => self.fails(&mut x, INVAL, procedure),
+                _ => self.fails(x, INVAL, procedure),
             },
-            6 => return self.read(x, node, args),
-            17 => self.readdirplus(&mut x, node, args),
+            6 => self.read(x, node, args),
+            17 => self.readdirplus(x, node, args),
             18 => {
                 self.post_op_attr(x.word(0), node);
                 [1 << 40, 1 << 39, 1 << 38, 1000, 500, 400].into_iter().for_each(|number| {
@@ -111,13 +101,10 @@ impl Model {
             }
             19 => {
                 self.post_op_attr(x.word(0), node);
-                x.word(self.config.rtmax);
-                x = words(x, &[4096, 4096, 4096, 4096, 4096, 4096]);
-                x.hyper(u64::MAX).word(0).word(1).word(0x1B);
+                x.word(self.config.rtmax).words(&[4096; 6]).hyper(u64::MAX).words(&[0, 1, 0x1B]);
             }
             other => panic!("nobody calls {other}"),
         }
-        (x, None)
     }
 
     /// A status that is not OK, and the attributes that it always comes with.
@@ -149,25 +136,19 @@ impl Model {
         }
     }
 
-    fn read(&self, mut x: Xdr, node: &Node, args: &mut Args<'_>) -> (Xdr, Option<Range<usize>>) {
+    fn read(&self, x: &mut Xdr, node: &Node, args: &mut Args<'_>) {
         let (offset, count) = (args.hyper(), args.word());
         let count = count.min(self.config.rtmax);
-        let Kind::File(bytes) = &node.kind else {
-            self.fails(&mut x, if node.kind == Kind::Directory { ACCES } else { INVAL }, 6);
-            return (x, None);
+        let Kind::File(file) = &node.kind else {
+            return self.fails(x, if node.kind == Kind::Directory { ACCES } else { INVAL }, 6);
         };
-        let start = bytes.len().min(offset as usize);
-        let whole = &bytes[start..bytes.len().min(start.saturating_add(count as usize))];
-        let brought = &whole[..whole.len().min(self.config.brings)];
-        let eof = start + brought.len() == bytes.len();
+        let mut data = file.read(offset, u64::from(count).min(self.config.brings as u64));
+        let len = data.len();
+        let eof = offset.saturating_add(len as u64) >= file.len();
         self.post_op_attr(x.word(0), node);
-        let len = brought.len() as u32;
-        x.word(if len == 0 { 0 } else { len + self.config.deficit }).word(eof.into());
-        let mut data = brought.to_vec();
-        data.resize(data.len() + self.config.surplus, 0xBB);
-        let at = x.bytes.len() + 4;
-        x.opaque(&data);
-        (x, Some(at..at + brought.len()))
+        x.word(if len == 0 { 0 } else { len as u32 + self.config.deficit }).word(eof.into());
+        data.resize(len + self.config.surplus, 0xBB);
+        x.file_data(&data, len);
     }
 
     fn readdirplus(&self, x: &mut Xdr, node: &Node, args: &mut Args<'_>) {
@@ -188,7 +169,7 @@ impl Model {
         x.hyper(COOKIE_VERIFIER);
         let mut end = begin;
         for (index, (name, child)) in all.iter().enumerate().skip(begin) {
-            let mut entry = Xdr { padding: x.padding, ..Xdr::default() };
+            let mut entry = Xdr::padded(x.padding);
             entry.word(1).hyper(child.id).opaque(name.as_bytes()).hyper(cookie(index));
             self.post_op_attr(&mut entry, child);
             entry.word(self.config.attributes.into());
@@ -199,7 +180,7 @@ impl Model {
             if x.bytes.len() - 4 + entry.bytes.len() + 8 > maxcount as usize {
                 break;
             }
-            x.bytes.extend(entry.bytes);
+            x.append(entry);
             end = index + 1;
         }
         if end == begin && end < all.len() {
@@ -210,18 +191,9 @@ impl Model {
     }
 }
 
-fn words(mut x: Xdr, words: &[u32]) -> Xdr {
-    words.iter().for_each(|word| {
-        x.word(*word);
-    });
-    x
-}
-
 /// `fattr3`.
-pub(crate) fn fattr(x: &mut Xdr, node: &Node) {
-    x.word(node.file_type()).word(0o644).word(1).word(1000).word(100);
-    x.hyper(node.len()).hyper(node.len()).word(0).word(0).hyper(7).hyper(node.id);
-    [WRITTEN, 1, WRITTEN, 2, WRITTEN, 3].into_iter().for_each(|word| {
-        x.word(word);
-    });
+fn fattr(x: &mut Xdr, node: &Node) {
+    x.words(&[node.file_type(), 0o644, 1, 1000, 100]);
+    x.hyper(node.len()).hyper(node.used()).word(0).word(0).hyper(7).hyper(node.id);
+    x.words(&[WRITTEN, 1, WRITTEN, 2, WRITTEN, 3]);
 }
