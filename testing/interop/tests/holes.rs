@@ -1,8 +1,9 @@
 //! Holes are left out: the same bytes come, and no more of them than are stored.
 
+use pagewire::blocking::Failure;
 use pagewire::protocol::Protocol;
 use pagewire::{Content, Counters, Error, File, MapSegment, Pages, Stream};
-use pagewire_interop::{Lab, Options, Session, extents, with_nfs3, with_nfs4, with_session};
+use pagewire_interop::{Lab, Options, Session, SmbSession, extents, with_nfs3, with_nfs4, with_session};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -261,43 +262,39 @@ impl Drop for Copy {
     }
 }
 
-/// Reads a file that is written to once reading has begun.
-fn read_while_it_changes<P: Protocol>(session: &mut Session<'_, P>, at: &str, copy: &Copy, who: &str) {
-    let file = open(session, at, &copy.0);
+/// Reads a file of which `at` is written to once reading has begun.
+fn read_while_written(
+    session: &mut SmbSession<'_>,
+    path: &Path,
+    whole: bool,
+    at: u64,
+) -> Result<(), Failure<std::io::Error>> {
+    let file = open(session, "", path);
     let mut memory = vec![[0; 4096]; 64];
-    for (whole, expected) in [(false, Err(Error::Changed)), (true, Ok(file.attributes.len))] {
-        let mut pages = Pages(&mut memory);
-        let mut stream = match whole {
-            true => Stream::whole(&file, 0, &mut pages),
-            false => Stream::new(&file, 0, &mut pages),
-        };
-        let mut writes = true;
-        let end = session.run_each(&mut stream, |_| {
-            if std::mem::take(&mut writes) {
-                // Time stamps of file systems move with the timer of the kernel.
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                let local = std::fs::OpenOptions::new().write(true).open(&copy.0).unwrap();
-                std::os::unix::fs::FileExt::write_all_at(&local, b"!", 70_000).unwrap();
-            }
-        });
-        let end = end.map_err(|error| match error {
-            pagewire::blocking::Failure::Engine(error) => error,
-            other => panic!("{who}: {other}"),
-        });
-        assert_eq!(end, expected, "{who}");
-    }
+    let mut pages = Pages(&mut memory);
+    let mut stream = match whole {
+        true => Stream::whole(&file, 0, &mut pages),
+        false => Stream::new(&file, 0, &mut pages),
+    };
+    let mut local = Some(std::fs::OpenOptions::new().write(true).open(path).unwrap());
+    let end = session.run_each(&mut stream, |_| {
+        if let Some(local) = local.take() {
+            std::os::unix::fs::FileExt::write_all_at(&local, b"!", at).unwrap();
+        }
+    });
+    end.map(|end| assert_eq!(end, file.attributes.len))
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_read_by_a_map_is_an_error() {
+fn a_file_whose_holes_change_while_it_is_read_is_an_error() {
     let Some(lab) = Lab::find() else { return };
+    // NFS-Ganesha would not do: what is written beside it changes no attribute that it tells for a minute.
     let copy = Copy::of(&lab.files.join("sparse-attribute/4h"));
     let options = Options { share: "sparse", ..Options::new(&lab.samba) };
-    with_session(&options, |session| read_while_it_changes(session, "", &copy, "Samba")).unwrap();
-    if let Some(address) = &lab.ganesha {
-        with_nfs4(address, Some(2), |session| {
-            read_while_it_changes(session, "/export/sparse-attribute/", &copy, "Ganesha 4.2");
-        })
-        .unwrap();
-    }
+    with_session(&options, |session| {
+        let changed = read_while_written(session, &copy.0, false, 70_000);
+        assert!(matches!(changed, Err(Failure::Engine(Error::Changed))), "{changed:?}");
+        read_while_written(session, &copy.0, true, 0).unwrap();
+    })
+    .unwrap();
 }

@@ -1,10 +1,13 @@
-//! `pagewire map` against real servers: what the file system has is what is shown.
+//! Holes and the command, against real servers: `map` shows what the file system has, and `get` keeps it.
 
 use pagewire::MapSegment;
 use pagewire_interop::command::pagewire;
 use pagewire_interop::{Lab, extents, nfs_address};
+use serde_json::Value;
 use std::fs::File;
-use std::process::{Output, Stdio};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 fn run(args: &[&str]) -> Output {
     pagewire().args(args).stdin(Stdio::null()).output().unwrap()
@@ -138,6 +141,71 @@ fn what_is_no_file_has_no_map() {
                 "{}: {told}",
                 place.name
             );
+        }
+    }
+}
+
+/// Gets a file into a new one in `directory`. Returns that and the object on standard error.
+fn get(place: &Place, file: &str, directory: &Path, options: &[&str]) -> (PathBuf, Value) {
+    let url = format!("{}{file}{}", place.before, place.behind);
+    let output = directory.join("got");
+    let got = pagewire()
+        .args(["get", "-q", "--stats", "json", "-o"])
+        .arg(&output)
+        .args(options)
+        .arg(&url)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = text(&got.stderr);
+    assert_eq!(got.status.code(), Some(0), "{url}: {told}");
+    let stats = told.lines().find_map(|line| serde_json::from_str(line).ok());
+    (output, stats.unwrap_or_else(|| panic!("no statistics: {told}")))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    Command::new("cmp").arg("-s").args([one, other]).status().unwrap().success()
+}
+
+fn stored(path: &Path) -> u64 {
+    std::fs::metadata(path).unwrap().blocks() * 512
+}
+
+#[test]
+fn get_keeps_holes_and_moves_only_data() {
+    let Some(lab) = Lab::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    for place in places(&lab).0 {
+        for page in ["4K", "16K", "64K"] {
+            let (got, stats) = get(&place, "sparse-1g", directory.path(), &["--page", page]);
+            let source = lab.files.join(place.local).join("sparse-1g");
+            let map = |path: &Path| extents(&File::open(path).unwrap()).unwrap();
+            assert_eq!(map(&got), map(&source), "{} {page}", place.name);
+            let number = |name: &str| stats[name].as_u64().unwrap();
+            assert_eq!((number("file_bytes"), number("hole_bytes")), (1 << 20, (1 << 30) - (1 << 20)));
+            let moved = number("bytes_sent") + number("bytes_received");
+            println!("{}, pages of {page}: {moved} bytes moved, {} stored", place.name, stored(&got));
+            assert!(moved < (11 << 20) / 10 + 65_536, "{} {page}: {moved} bytes", place.name);
+            if page == "4K" {
+                assert!(is_same(&got, &source), "{}", place.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_become_holes_when_it_is_asked_for_and_holes_zeros() {
+    let Some(lab) = Lab::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (tell, tell_not) = places(&lab);
+    for place in tell.iter().chain(&tell_not) {
+        let source = lab.files.join(place.local).join("4h");
+        let len = std::fs::metadata(&source).unwrap().len();
+        for (sparse, stored_max, stored_min) in [("always", len * 6 / 10, 0), ("never", u64::MAX, len)] {
+            let (got, _) = get(place, "4h", directory.path(), &["--sparse", sparse]);
+            assert!(is_same(&got, &source), "{} {sparse}", place.name);
+            let stored = stored(&got);
+            assert!(stored <= stored_max && stored >= stored_min, "{} {sparse}: {stored}", place.name);
         }
     }
 }
