@@ -167,11 +167,12 @@ impl<'p, P: Protocol> Filling<'p, P> {
     /// Asks for more of the map before the reads come to where it ends.
     fn ask_map(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let ahead = self.next.saturating_add(self.sink.len() as u64);
+        let mapped = self.mapped();
         let Some(mapping) = &mut self.mapping else { return Ok(Progress::Complete) };
         if mapping.is_complete() || mapping.verifies() {
             return Ok(Progress::Complete);
         }
-        if mapping.known() > ahead || self.holes.is_crowded() {
+        if mapped > ahead || self.holes.is_crowded() {
             return Ok(Progress::Wait);
         }
         let progress = mapping.ask(protocol, &mut self.stage, out)?;
@@ -197,7 +198,8 @@ impl<'p, P: Protocol> Filling<'p, P> {
         Ok(())
     }
 
-    /// A reply of the map. Where runs are told one by one and all are short, part of the file is taken for data.
+    /// A reply of the map. Where runs are told one by one and all are short, part of the file is taken for data: but not if
+    /// all is to be asked a second time, which would find what was left out.
     fn learn(&mut self, arrival: &Arrival<'_, P>) -> Result<(), Error> {
         let Some(mapping) = &mut self.mapping else {
             return match arrival.answer {
@@ -212,8 +214,8 @@ impl<'p, P: Protocol> Filling<'p, P> {
         }
         let told = mapping.known().saturating_sub(before);
         self.learn_segments(arrival.protocol, arrival.message)?;
-        let dull = matches!(arrival.answer, Answer::Run { .. }) && told < limits::MAP_LEN_MIN;
-        self.dull = if dull { self.dull + 1 } else { 0 };
+        let runs = matches!(arrival.answer, Answer::Run { .. }) && self.file.attributes.change.is_some();
+        self.dull = if runs && told < limits::MAP_LEN_MIN { self.dull + 1 } else { 0 };
         if self.dull >= limits::DULL_MAPS_MAX {
             self.dull = 0;
             self.skip(limits::MAP_SKIP_LEN);

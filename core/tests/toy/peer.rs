@@ -1,6 +1,9 @@
 //! The server's half of the toy: in memory, with encoders of its own, and lying on request.
 
-use super::protocol::{CLOSE, CONNECT, EOF, LIST, MORE, OK, OPEN, PENDING, READ, REFUSED, STAT};
+use super::protocol::{
+    CLOSE, CONNECT, EOF, LIST, LOOK, MAP, MORE, OK, OPEN, PENDING, PLUS, READ, REFUSED, STAT,
+};
+use super::protocol::{MAP_HEAD_LEN, RANGE_LEN};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
@@ -29,11 +32,29 @@ pub struct Reply {
 type Lie = Box<dyn FnMut(&Request, &mut Vec<Reply>)>;
 type Smudge = Box<dyn FnMut(&mut Vec<u8>)>;
 
+/// How a map is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Not at all.
+    Not,
+    /// So many ranges in a reply, at most.
+    Ranges(usize),
+    /// Run by run.
+    Runs,
+}
+
 /// How the server behaves. The one file is called `file`, the one directory `dir`.
 pub struct Peer {
     pub file_len: u64,
     /// What an open says of the length: files shrink.
     pub file_len_at_open: u64,
+    /// Start and end of each hole of the file, in order. With one, an open says that it is sparse.
+    pub holes: Vec<(u64, u64)>,
+    /// Holes are told with the data.
+    pub plus: bool,
+    pub map: Told,
+    /// What changes with the file: when it was opened, and now. 0: nothing does.
+    pub change: (u64, u64),
     pub names: Vec<Vec<u8>>,
     pub read_len_max: u32,
     pub sealed: bool,
@@ -87,6 +108,10 @@ impl Default for Peer {
         Peer {
             file_len: 3000,
             file_len_at_open: 3000,
+            holes: Vec::new(),
+            plus: false,
+            map: Told::Not,
+            change: (0, 0),
             names: Vec::new(),
             read_len_max: 4096,
             sealed: false,
@@ -254,7 +279,8 @@ impl Peer {
             replies.push(Reply { status: PENDING, grant: 0, ..reply });
         }
         let reply = self.reply(request);
-        let charge = if request.kind == READ { request.len.div_ceil(self.unit) as u16 } else { 1 };
+        let charge =
+            if matches!(request.kind, READ | PLUS) { request.len.div_ceil(self.unit) as u16 } else { 1 };
         let grant = match request.kind {
             CONNECT => self.credits,
             _ => self.grant.unwrap_or(charge),
@@ -275,7 +301,14 @@ impl Peer {
                 let handle = request.id as u32;
                 self.handles.insert(handle);
                 let len = self.file_len_at_open.to_le_bytes();
-                Reply::to(request, [&handle.to_le_bytes()[..], &len[..]].concat())
+                let change = self.change.0.to_le_bytes();
+                let change = if self.holes.is_empty() { &[][..] } else { &change };
+                Reply::to(request, [&handle.to_le_bytes()[..], &len[..], change].concat())
+            }
+            PLUS if self.handles.contains(&request.handle) => self.read_plus(request),
+            MAP if self.handles.contains(&request.handle) => self.map(request),
+            LOOK if self.handles.contains(&request.handle) => {
+                Reply::to(request, self.change.1.to_le_bytes().to_vec())
             }
             READ if self.handles.contains(&request.handle) => self.read(request),
             STAT if request.path == "file" => {
@@ -288,15 +321,96 @@ impl Peer {
         }
     }
 
-    fn read(&self, request: &Request) -> Reply {
+    /// Where a run of data or of a hole ends, and which it is.
+    fn run_at(&self, offset: u64) -> (u64, bool) {
+        let hole = self.holes.iter().find(|hole| offset < hole.1);
+        match hole {
+            Some((start, _)) if offset < *start => ((*start).min(self.file_len), false),
+            Some((_, end)) => ((*end).min(self.file_len), true),
+            None => (self.file_len, false),
+        }
+    }
+
+    /// Data and holes of a part of the file: start, end, whether it is a hole.
+    pub fn runs(&self, from: u64, end: u64) -> Vec<(u64, u64, bool)> {
+        let (mut at, mut runs) = (from, Vec::new());
+        while at < end.min(self.file_len) {
+            let (until, hole) = self.run_at(at);
+            runs.push((at, until.min(end), hole));
+            at = until;
+        }
+        runs
+    }
+
+    /// A part of the file.
+    pub fn bytes(&self, from: u64, end: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (start, end, hole) in self.runs(from, end) {
+            match hole {
+                true => bytes.resize(bytes.len() + (end - start) as usize, 0),
+                false => bytes.extend((start..end).map(byte_at)),
+            }
+        }
+        bytes
+    }
+
+    /// What of a request is answered.
+    fn read_end(&self, request: &Request) -> Option<u64> {
         assert!(request.len > 0 && request.len <= self.read_len_max, "{request:?}");
         let left = self.file_len.saturating_sub(request.offset);
-        if left == 0 {
-            return Reply { status: EOF, ..Reply::to(request, Vec::new()) };
-        }
         let len = left.min(u64::from(request.len)).min(u64::from(self.short));
-        let data = (request.offset..request.offset + len).map(byte_at).collect();
-        Reply { gap: self.gap, ..Reply::to(request, data) }
+        (len > 0).then_some(request.offset + len)
+    }
+
+    fn read(&self, request: &Request) -> Reply {
+        match self.read_end(request) {
+            None => Reply { status: EOF, ..Reply::to(request, Vec::new()) },
+            Some(end) => Reply { gap: self.gap, ..Reply::to(request, self.bytes(request.offset, end)) },
+        }
+    }
+
+    fn read_plus(&self, request: &Request) -> Reply {
+        let Some(end) = self.read_end(request) else {
+            return Reply { status: EOF, ..Reply::to(request, Vec::new()) };
+        };
+        let runs = self.runs(request.offset, end);
+        let mut body = Vec::new();
+        for (start, end, hole) in &runs {
+            body.push(u8::from(*hole));
+            body.extend([self.gap, self.pad].map(u16::to_le_bytes).as_flattened());
+            body.extend(start.to_le_bytes());
+            body.extend(((end - start) as u32).to_le_bytes());
+            body.extend([0; 3]);
+            body.extend(vec![0xAA; usize::from(self.gap)]);
+            body.extend(if *hole { Vec::new() } else { self.bytes(*start, *end) });
+            body.extend(vec![0xBB; usize::from(self.pad)]);
+        }
+        Reply { len: runs.len() as u32, ..Reply::to(request, body) }
+    }
+
+    /// Behind the end of a file that has become shorter there is a hole.
+    fn map(&self, request: &Request) -> Reply {
+        let end = self.file_len.max(self.file_len_at_open);
+        let body = match self.map {
+            Told::Not => return Reply { status: REFUSED, len: 9, ..Reply::to(request, Vec::new()) },
+            Told::Runs => {
+                let within = request.offset < self.file_len;
+                let (known, hole) = if within { self.run_at(request.offset) } else { (end, true) };
+                [&[if hole { 1 } else { 2 }][..], &known.to_le_bytes()].concat()
+            }
+            Told::Ranges(most) => {
+                let most = most.min((request.len as usize - MAP_HEAD_LEN) / RANGE_LEN);
+                let runs = self.runs(request.offset, u64::MAX);
+                let mut data: Vec<_> = runs.iter().filter(|run| !run.2).map(|run| (run.0, run.1)).collect();
+                let all = data.len() <= most;
+                data.truncate(most);
+                let known = data.last().filter(|_| !all).map_or(end, |last| last.1);
+                let ranges = data.iter().flat_map(|(start, end)| [*start, end - start]);
+                let ranges: Vec<u8> = ranges.flat_map(u64::to_le_bytes).collect();
+                [&[0][..], &known.to_le_bytes(), &ranges].concat()
+            }
+        };
+        Reply::to(request, body)
     }
 
     fn list(&self, request: &Request) -> Reply {

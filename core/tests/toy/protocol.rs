@@ -4,13 +4,16 @@
 //! id 8, kind 1, handle 4, offset 8, len 4, length of path 2, path. A frame from the server is, if sealed, an
 //! envelope (`E`, key 1, checksum 4) and then one or more replies: id 8, kind 1, status 1, grant 2, gap 2, pad 2,
 //! len 4; then gap, `len` bytes, pad. Little-endian all. The id `NOTICE` is a message that nobody asked for.
+//!
+//! A reply of kind `PLUS` has `len` parts instead, its pad behind them: hole 1, gap 2, pad 2, offset 8, len 4, nothing 3;
+//! then, if it is no hole, gap, `len` bytes, pad.
 
 use pagewire::attributes::{Attributes, Encoding, Kind};
 use pagewire::compound::Cost;
 use pagewire::inflight::{Inflight, Slot};
 use pagewire::plan::Limits;
-use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Left, Link, Mark, Progress, Reply};
-use pagewire::segment::Extent;
+use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Left, Link, Mark, Progress, RangeAt, Reply};
+use pagewire::segment::{Cover, Extent, Segment};
 use pagewire::wire::{Reader, Writer};
 use pagewire::{Error, Outbox, Protocol, Reason, Refusal};
 
@@ -20,6 +23,9 @@ pub const READ: u8 = 3;
 pub const LIST: u8 = 4;
 pub const STAT: u8 = 5;
 pub const CLOSE: u8 = 6;
+pub const PLUS: u8 = 7;
+pub const MAP: u8 = 8;
+pub const LOOK: u8 = 9;
 
 pub const OK: u8 = 0;
 pub const EOF: u8 = 1;
@@ -34,9 +40,12 @@ pub const DOOR: u16 = 77;
 pub const NOTICE: u64 = u64::MAX;
 pub const REQUEST_LEN: usize = 27;
 pub const HEAD_LEN: usize = 20;
+/// What stands in front of the ranges of a map: whether all is a hole, and up to where the reply tells.
+pub const MAP_HEAD_LEN: usize = 9;
+pub const RANGE_LEN: usize = 16;
 pub const ENVELOPE_LEN: usize = 6;
-/// The largest reply that is not a listing: an open's.
-pub const BODY_LEN_MAX: usize = 12;
+/// The largest reply that is neither a listing nor a map: an open's.
+pub const BODY_LEN_MAX: usize = 20;
 
 /// The toy's own state, and what the tests look at.
 #[derive(Debug)]
@@ -52,6 +61,10 @@ pub struct Toy {
     pub lists_twice: bool,
     /// A connection to `DOOR` is wanted first.
     pub door: bool,
+    /// Sparse files are read by `PLUS`.
+    pub plus: bool,
+    /// They can be asked for a map, whose replies are ranges or, one by one, runs.
+    pub maps: bool,
     pub frames_ended: u32,
     pub parts_ended: u32,
     pub notices: u32,
@@ -60,6 +73,16 @@ pub struct Toy {
     absorbed: usize,
     opened: bool,
     sum: u32,
+    coming: Option<Coming>,
+}
+
+/// The parts of a reply that are still to come, and the pad behind them.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    slot: usize,
+    left: u32,
+    cover: Cover,
+    pad: u32,
 }
 
 /// Where an operation stands: whether its request was sent, and how far a listing came.
@@ -124,6 +147,8 @@ impl Toy {
             read_len_max: 0,
             lists_twice: false,
             door: false,
+            plus: false,
+            maps: false,
             frames_ended: 0,
             parts_ended: 0,
             notices: 0,
@@ -132,6 +157,7 @@ impl Toy {
             absorbed: 0,
             opened: false,
             sum: 0,
+            coming: None,
         }
     }
 
@@ -143,8 +169,8 @@ impl Toy {
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
         let (charge, body, extent) = match request.kind {
-            READ => (request.extent.len.div_ceil(self.unit), 0, request.extent),
-            LIST => (1, request.extent.len as usize, NOWHERE),
+            READ | PLUS => (request.extent.len.div_ceil(self.unit), 0, request.extent),
+            LIST | MAP => (1, request.extent.len as usize, NOWHERE),
             _ => (1, BODY_LEN_MAX, NOWHERE),
         };
         let tx = 4 + REQUEST_LEN + request.path.len();
@@ -213,11 +239,36 @@ impl Toy {
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<u32>, Error> {
         let handle = body.le32("handle")?;
-        let attributes = Attributes { len: body.le64("length of a file")?, ..Attributes::default() };
+        let mut attributes = Attributes { len: body.le64("length of a file")?, ..Attributes::default() };
+        if !body.rest().is_empty() {
+            let change = body.le64("change")?;
+            (attributes.sparse, attributes.change) = (true, (change > 0).then_some(change));
+        }
         if orphan {
             self.send(Request { kind: CLOSE, handle, extent: NOWHERE, path: "" }, true, out)?;
         }
         Ok(Answer::Opened(File { handle, attributes }))
+    }
+}
+
+impl Coming {
+    /// The head of a part. What does not continue the parts before it is thrown away.
+    fn part(mut self, head: &[u8]) -> Result<(Head, Option<Coming>), Error> {
+        let mut reader = Reader::new(head);
+        let hole = reader.u8("hole")? == 1;
+        let (gap, pad) = (reader.le16("gap")?, reader.le16("pad")?);
+        let extent = Extent { offset: reader.le64("offset")?, len: reader.le32("len")? };
+        let nothing = Segment::Data(Extent { len: 0, ..self.cover.rest() });
+        let told = if hole { Segment::Hole(extent) } else { Segment::Data(extent) };
+        let segment = self.cover.add(told).unwrap_or(nothing);
+        let new = segment.extent();
+        let before = if new.len == 0 { extent.len } else { (new.offset - extent.offset) as u32 };
+        let (before, behind) = if hole { (0, 0) } else { (before, extent.len - before - new.len) };
+        self.left -= 1;
+        let last = if self.left == 0 { self.pad } else { 0 };
+        let (gap, pad) = (u32::from(gap) + before, behind + u32::from(pad) + last);
+        let head = Head::Segment { slot: self.slot, segment, gap, pad };
+        Ok((head, Some(self).filter(|coming| coming.left > 0)))
     }
 }
 
@@ -278,6 +329,11 @@ impl Protocol for Toy {
             self.opened = head[0] == b'E';
             return if self.opened { Ok(Head::Forget) } else { Err(Error::Malformed("envelope")) };
         }
+        if let Some(coming) = self.coming {
+            let (head, coming) = coming.part(head)?;
+            self.coming = coming;
+            return Ok(head);
+        }
         let reply = ReplyHead::decode(head)?;
         let pad = u32::from(reply.pad);
         let slot = (reply.id != NOTICE).then(|| inflight.find(reply.id));
@@ -296,11 +352,16 @@ impl Protocol for Toy {
                 }
                 Ok(Head::Data { slot, gap: u32::from(reply.gap), len: reply.len, pad })
             }
+            (OK, PLUS, Some(slot)) if reply.len > 0 => {
+                let cover = Cover::new(asked.unwrap_or_default().extent);
+                self.coming = Some(Coming { slot, left: reply.len, cover, pad });
+                Ok(Head::Message { slot: Some(slot), pad: 0 })
+            }
             (OK, ..) => match HEAD_LEN + reply.len as usize {
                 want if want > head.len() => Ok(Head::Need(want)),
                 _ => Ok(Head::Message { slot, pad }),
             },
-            (EOF, READ, Some(_)) | (REFUSED | PENDING, _, Some(_)) => Ok(Head::Message { slot, pad }),
+            (EOF, READ | PLUS, Some(_)) | (REFUSED | PENDING, _, Some(_)) => Ok(Head::Message { slot, pad }),
             _ => Err(Error::Malformed("status")),
         }
     }
@@ -315,7 +376,11 @@ impl Protocol for Toy {
         let honest = !self.sealed || (self.opened && u32::from_le_bytes(announced) == self.sum);
         (self.absorbed, self.opened, self.sum) = (0, false, 0);
         self.frames_ended += 1;
-        if honest { Ok(()) } else { Err(Error::Unauthentic("checksum")) }
+        match (honest, self.coming.take()) {
+            (false, _) => Err(Error::Unauthentic("checksum")),
+            (true, Some(_)) => Err(Error::Malformed("parts")),
+            (true, None) => Ok(()),
+        }
     }
 
     fn ask(
@@ -331,10 +396,19 @@ impl Protocol for Toy {
             Ask::Stat { path } => self.once(STAT, 0, path, stage, out),
             Ask::Close { handle } => self.once(CLOSE, handle, "", stage, out),
             Ask::List { path } => self.list(path, stage, out),
-            Ask::Read { handle, extent, .. } => {
-                self.send(Request { kind: READ, handle, extent, path: "" }, false, out)
+            Ask::Read { handle, extent, sparse } => {
+                let kind = if sparse && self.plus { PLUS } else { READ };
+                self.send(Request { kind, handle, extent, path: "" }, false, out)
             }
-            Ask::Map { .. } | Ask::Look { .. } => Ok(Progress::Complete),
+            Ask::Map { handle, sparse, from, end } if sparse && self.maps && from < end => {
+                let len = out.lent().reply.saturating_sub(HEAD_LEN) as u32;
+                let extent = Extent { offset: from, len };
+                self.send(Request { kind: MAP, handle, extent, path: "" }, false, out)
+            }
+            Ask::Map { .. } => Ok(Progress::Complete),
+            Ask::Look { handle } => {
+                self.send(Request { kind: LOOK, handle, extent: NOWHERE, path: "" }, false, out)
+            }
             Ask::Statfs { .. } => Err(Error::Incompatible("the toy has no statfs")),
         }
     }
@@ -364,6 +438,23 @@ impl Protocol for Toy {
             }
             (_, OPEN) => self.opened(body, stage.is_none(), out),
             (_, READ) => Ok(Answer::Data),
+            (_, PLUS) if reply.brought > 0 => Ok(Answer::Data),
+            (_, PLUS) => {
+                self.plus = false;
+                Ok(Answer::Again)
+            }
+            (_, MAP) => {
+                let (how, known) = (body.u8("kind of a map")?, body.le64("known")?);
+                let (start, len) = (HEAD_LEN + MAP_HEAD_LEN, body.rest().len());
+                Ok(match how {
+                    0 => Answer::Ranges { start, len, known },
+                    how => Answer::Run { known, hole: how == 1 },
+                })
+            }
+            (_, LOOK) => {
+                let change = Some(body.le64("change")?);
+                Ok(Answer::Attributes(Attributes { change, ..Attributes::default() }))
+            }
             (_, STAT) => {
                 let kind = if body.u8("kind of a file")? == 1 { Kind::Directory } else { Kind::File };
                 let len = body.le64("length of a file")?;
@@ -394,6 +485,14 @@ impl Protocol for Toy {
             attributes: Attributes { len, ..Attributes::default() },
             next: (next != 0).then_some(next),
         })
+    }
+
+    fn range(&self, ranges: &[u8], at: usize) -> Result<RangeAt, Error> {
+        let mut reader = Reader::new(ranges);
+        reader.skip(at, "offset of a range")?;
+        let (offset, len) = (reader.le64("range")?, reader.le64("range")?);
+        let next = at + RANGE_LEN;
+        Ok(RangeAt { offset, len, next: (next < ranges.len()).then_some(next) })
     }
 
     fn link<'f>(&self, _: &'f [u8], _: &str) -> Result<Link<'f>, Error> {

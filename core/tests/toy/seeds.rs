@@ -1,14 +1,14 @@
 //! Worlds out of a seed: every habit of a server, every budget and every cut, mixed.
 
 use super::peer::Peer;
-use super::world::{Memory, World, assert_same, contents};
+use super::world::{Memory, World, assert_same};
 use pagewire::{List, PageList, Pages, Read, Stat, Stream};
 
 /// A small generator: SplitMix64.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
+    pub fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -16,18 +16,23 @@ impl Dice {
         (z ^ (z >> 31)) % most
     }
 
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize]
     }
 
     fn peer(&mut self) -> Peer {
         let at_open = self.below(9000);
         let shrinks = self.below(4) == 0;
+        let mut ends: Vec<_> = (0..self.below(4) * 2).map(|_| self.below(at_open + 1)).collect();
+        ends.sort_unstable();
+        ends.dedup();
         let names = (0..self.below(90)).map(|i| format!("{i:0width$}", width = 1 + i as usize % 40));
         Peer {
             names: names.map(String::into_bytes).collect(),
             file_len: if shrinks { self.below(at_open + 1) } else { at_open },
             file_len_at_open: at_open,
+            holes: ends.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+            plus: self.below(2) == 0,
             read_len_max: self.one_of(&[5, 100, 333, 512, 4096, 65536]),
             sealed: self.below(2) == 0,
             unit: self.one_of(&[100, 512, 65536]),
@@ -44,6 +49,13 @@ impl Dice {
     }
 }
 
+/// What is to come of `len` bytes from `offset` on: zeros behind the end.
+fn right(peer: &Peer, offset: u64, len: usize) -> Vec<u8> {
+    let mut bytes = peer.bytes(offset, offset + len as u64);
+    bytes.resize(len, 0);
+    bytes
+}
+
 /// One operation, sometimes dropped half-way; what comes of it must be the file.
 fn operate(world: &mut World<'_>, file: &pagewire::File<u32>, dice: &mut Dice, seed: u64) {
     let (len, dropped) = (world.peer.file_len, dice.below(3) == 0);
@@ -56,7 +68,7 @@ fn operate(world: &mut World<'_>, file: &pagewire::File<u32>, dice: &mut Dice, s
         0 => {
             let ended = world.run_steps(&mut Read::new(file, offset, &mut PageList(&mut order)), steps);
             if ended {
-                assert_same(pages.as_flattened(), &contents(offset, all, len), &seed);
+                assert_same(pages.as_flattened(), &right(&world.peer, offset, all), &seed);
             }
         }
         1 if dropped => {
@@ -68,7 +80,7 @@ fn operate(world: &mut World<'_>, file: &pagewire::File<u32>, dice: &mut Dice, s
             let end = world.run_each(&mut stream, |_, item| came.extend(item.data())).unwrap();
             // A file that shrank may end before the offset.
             assert_eq!(end, len.max(offset), "seed {seed}");
-            assert_same(&came, &contents(offset, len.saturating_sub(offset) as usize, len), &seed);
+            assert_same(&came, &right(&world.peer, offset, len.saturating_sub(offset) as usize), &seed);
         }
         2 => {
             let (mut entries, names) = (0, world.peer.names.len());

@@ -1,6 +1,6 @@
 //! A client and a peer with a link between them that cuts bytes into chunks.
 
-use super::peer::{Peer, byte_at};
+use super::peer::{Peer, Told, byte_at};
 use super::protocol::{DOOR, Toy};
 use pagewire::inflight::Slot;
 use pagewire::operation::{Item, Operation};
@@ -48,7 +48,7 @@ impl<'m> World<'m> {
     pub fn new(memory: &'m mut Memory, peer: Peer) -> World<'m> {
         let mut toy = Toy::new(peer.sealed, peer.unit);
         toy.lists_twice = peer.lists_twice;
-        toy.door = peer.door;
+        (toy.door, toy.plus, toy.maps) = (peer.door, peer.plus, peer.map != Told::Not);
         let client = Client::new(memory.lend(), toy).unwrap();
         World { client, peer, read_max: usize::MAX, write_max: usize::MAX, steps: 0 }
     }

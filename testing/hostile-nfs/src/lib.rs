@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod layout;
+mod lent;
 mod rpc;
 pub mod scene;
 mod story;
@@ -20,6 +21,7 @@ pub mod v4;
 mod xdr;
 
 pub use layout::{Layout, Run, Segment};
+pub use lent::Lent;
 pub use pagewire_line::{Chunks, Heard, Line, Link};
 pub use rpc::{Counts, Fragments, Lie, Manner, Place, Rpc, Sent, Told};
 pub use scene::refused;

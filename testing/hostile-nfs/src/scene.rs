@@ -2,7 +2,7 @@
 
 use crate::rpc::{Lie, Manner, Place, Told};
 use crate::tree::WRITTEN;
-use crate::{Kind, Node, Program, Story, Tree};
+use crate::{Kind, Lent, Node, Program, Story, Tree};
 use pagewire::inflight::Slot;
 use pagewire::{Attributes, Counters, Error, Protocol, Reason, Refusal, Space, Storage, Time};
 use pagewire_line::{Chunks, Line, Link, Session};
@@ -186,7 +186,7 @@ impl<V: Version> Scene<V> {
         Story {
             opened: tree.get(self.program.path).map(V::attributes),
             tail: Some(tail),
-            file,
+            file: Lent::data(file),
             entries: tree.children(self.program.directory).map(child).collect(),
             attributes: tree.get(self.program.looks_at).map(V::attributes),
             space: Some(SPACE),
@@ -228,7 +228,7 @@ impl<V: Version> Played<V> {
         }
         let (truth, story) = (self.scene.truth(), &self.story);
         assert!(story.opened.is_none() || story.opened == truth.opened, "{:?}", story.opened);
-        assert!(truth.file.starts_with(&story.file), "wrong bytes were lent");
+        assert!(story.file.begins(&truth.file), "wrong bytes were lent");
         if let (Some((tail, _)), Some((right, _))) = (&story.tail, &truth.tail) {
             assert!(right.starts_with(tail), "wrong bytes were read");
         }

@@ -1,5 +1,6 @@
 //! A whole conversation as a caller has it: what is asked, and what came of it.
 
+use crate::lent::Lent;
 use pagewire::{
     Attributes, Close, Connect, Error, File, List, Open, Pages, Protocol, Read, Space, Stat, Statfs, Stream,
 };
@@ -29,7 +30,7 @@ pub struct Story {
     /// What the file was when it was opened.
     pub opened: Option<Attributes>,
     /// What the stream lent.
-    pub file: Vec<u8>,
+    pub file: Lent,
     /// What the read brought, and whether the file ends with it.
     pub tail: Option<(Vec<u8>, bool)>,
     /// What the listing lent.
@@ -77,14 +78,14 @@ fn stream<const SIZE: usize, P: Protocol>(
     session: &mut Session<'_, P, impl Link>,
     file: &File<P::Handle>,
     ring: usize,
-    lent: &mut Vec<u8>,
+    lent: &mut Lent,
 ) -> Result<(), Error> {
     let mut pages = vec![[FRESH; SIZE]; ring / SIZE];
     let before = session.client.counters().file_bytes;
     let outcome =
-        session.run_each(&mut Stream::new(file, 0, &mut Pages(&mut pages)), |run| lent.extend(run.data()));
+        session.run_each(&mut Stream::new(file, 0, &mut Pages(&mut pages)), |content| lent.take(content));
     match outcome {
-        Ok(end) => assert_eq!(end, lent.len() as u64, "a stream ends where its bytes do"),
+        Ok(end) => assert_eq!(end, lent.len(), "a stream ends where its bytes do"),
         Err(_) => keeps_nothing_else(session, before, pages.as_flattened()),
     }
     outcome.map(|_| ())

@@ -84,7 +84,7 @@ impl Nfs4<'_> {
         }
         match ask {
             Ask::Read { handle, extent, sparse } => {
-                let what = if sparse && self.plus { What::ReadPlus } else { What::Read };
+                let what = if sparse && self.plus && self.minor >= 2 { What::ReadPlus } else { What::Read };
                 self.send_read(what, handle, extent, out)
             }
             Ask::Look { handle } => {

@@ -55,7 +55,7 @@ fn with_the_least_memory_everything_but_a_listing_works() {
             let mut pages = [[0; 512]; 10];
             let filled = session.run(&mut Read::new(&file, 0, &mut Pages(&mut pages))).unwrap();
             assert_eq!((filled.len, filled.eof), (5003, true));
-            assert!(pages.as_flattened()[..5003] == scene.truth().file);
+            assert!(pages.as_flattened()[..5003] == scene.truth().file.bytes());
             assert_eq!(session.run(&mut Stat::new(scene.program.path)).unwrap().len, 5003);
             session.run(&mut Statfs::new(scene.program.path)).unwrap();
             session.run(&mut List::new("/export/d"))

@@ -45,7 +45,7 @@ fn judge(played: &Played, at: usize) {
     let truth = played.scene.truth();
     let tail = played.story.tail.clone().unwrap_or_default().0;
     let right = truth.tail.unwrap().0;
-    let wrong = differ(&played.story.file, &truth.file) + differ(&tail, &right);
+    let wrong = differ(&played.story.file.bytes(), &truth.file.bytes()) + differ(&tail, &right);
     let sent = played.line.end.rpc.sent.iter().find(|sent| sent.record.contains(&at)).unwrap();
     assert!(played.story.file.len() <= truth.file.len() && tail.len() <= right.len(), "{at}: too much");
     if sent.data.iter().any(|data| data.contains(&at)) {

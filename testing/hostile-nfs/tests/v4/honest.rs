@@ -16,7 +16,7 @@ fn minors() -> impl Iterator<Item = Scene> {
 }
 
 /// Connects, and shows what is connected to `then`.
-fn connected(scene: &Scene, then: impl FnOnce(&mut Session<'_>)) {
+pub fn connected(scene: &Scene, then: impl FnOnce(&mut Session<'_>)) {
     let mut storage = StorageArray::<1024, 4096, 8>::new();
     let nfs = Nfs4::new(scene.client.clone());
     let mut session = Session::new(storage.lend(), nfs, scene.line()).unwrap();
@@ -64,40 +64,6 @@ fn a_large_file_reads_the_same_at_every_page_size() {
     }
 }
 
-/// A file with holes, whole and its last bytes, in pages of `SIZE`.
-fn founding_table<const SIZE: usize>() {
-    for minor in 0..3 {
-        for (name, layout) in Layout::table(SIZE as u64, 34 * SIZE as u64 + 5) {
-            let scene = Scene::new().minor(minor).with(|scene| {
-                let tree = scene.config.tree.clone();
-                scene.config.tree = tree.with("/export/sparse", Kind::File(layout.clone()));
-                scene.config.maxread = 1 << 20;
-                let program = &mut scene.program;
-                (program.path, program.ring, program.tail) = ("/export/sparse", 8 * SIZE, layout.len() - 600);
-            });
-            let played = scene.play_in::<SIZE>();
-            played.is_right();
-            let counts = played.line.end.rpc.counts;
-            assert!(counts.file_bytes >= layout.len(), "{name}: READ brings holes as data");
-        }
-    }
-}
-
-#[test]
-fn the_founding_table_is_read_in_pages_of_4_kib() {
-    founding_table::<4096>();
-}
-
-#[test]
-fn the_founding_table_is_read_in_pages_of_16_kib() {
-    founding_table::<16_384>();
-}
-
-#[test]
-fn the_founding_table_is_read_in_pages_of_64_kib() {
-    founding_table::<65_536>();
-}
-
 /// The map of `/export/sparse` from an offset on.
 fn map(scene: &Scene, from: u64) -> Vec<Segment> {
     let mut segments = Vec::new();
@@ -113,7 +79,8 @@ fn map(scene: &Scene, from: u64) -> Vec<Segment> {
     segments
 }
 
-fn sparse(minor: u32, layout: &Layout) -> Scene {
+/// With a file that has holes.
+pub fn sparse(minor: u32, layout: &Layout) -> Scene {
     Scene::new().minor(minor).with(|scene| {
         scene.config.tree = scene.config.tree.clone().with("/export/sparse", Kind::File(layout.clone()));
     })
@@ -244,7 +211,7 @@ fn replies_to_reads_fit_into_the_session_to_the_last_byte() {
             let mut memory = vec![0; 20_003];
             let filled = session.run(&mut Read::new(&file, 0, &mut Buffer(&mut memory)));
             assert_eq!(filled.map(|filled| filled.len), Ok(20_003), "{response_len_max}");
-            assert!(memory == scene.truth().file);
+            assert!(memory == scene.truth().file.bytes());
             let room = response_len_max - session.link.end.longest_read;
             assert!(room < 120, "{room} bytes are left");
         });

@@ -185,19 +185,26 @@ fn mapped(when: When, quirk: Quirk) -> (Result<(), Error>, usize) {
 }
 
 #[test]
-fn a_map_goes_on_or_is_refused() {
-    // The searches: data from 0, a hole from 0, data from 10,000, a hole from 30,000, data from 60,000.
+fn a_map_goes_on_or_the_rest_of_it_is_data() {
+    // The searches, for a hole and for data: from 0, from 10,000, from 30,000, from 60,000.
     let back = Error::Misbehaved("SEEK goes back");
-    let hole = Error::Misbehaved("a hole was found where data was found before");
-    assert_eq!(mapped(When::Nth(1), Quirk::SeekStays).0, Err(hole));
-    assert_eq!(mapped(When::Nth(3), Quirk::SeekStays).0, Err(hole));
-    assert_eq!(mapped(When::Always, Quirk::SeekStays).0, Err(hole));
-    for nth in [2, 3, 4] {
+    for nth in 2..8 {
         assert_eq!(mapped(When::Nth(nth), Quirk::SeekBack(1)).0, Err(back));
     }
-    for (when, segments) in [(When::Always, 1), (When::From(2), 1), (When::From(3), 3), (When::From(4), 3)] {
-        // From there on all is data, and goes on with the data in front.
-        let refuses = Quirk::Refuses(op::SEEK, status::NOTSUPP);
+    // What is data and a hole at one time is neither, and from there on all is data.
+    for (when, segments) in [(When::Always, 1), (When::Nth(0), 1), (When::From(2), 1), (When::Nth(4), 3)] {
+        assert_eq!(mapped(when, Quirk::SeekStays), (Ok(()), segments), "{when:?}");
+    }
+    let refuses = Quirk::Refuses(op::SEEK, status::NOTSUPP);
+    for (when, segments) in [
+        (When::Always, 1),
+        (When::From(2), 1),
+        (When::From(3), 1),
+        (When::From(4), 3),
+        (When::From(5), 3),
+        (When::From(6), 3),
+        (When::From(7), 3),
+    ] {
         assert_eq!(mapped(when, refuses), (Ok(()), segments), "{when:?}");
     }
 }
