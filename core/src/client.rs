@@ -173,7 +173,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if self.failed.is_some() {
             return;
         }
-        if *job.ticket() != self.ticket {
+        if !job.ticket().is_of(self.ticket) {
             return self.fail(Error::Invalid("received for another operation than the last step was for"));
         }
         let outcome = match len {
@@ -194,8 +194,8 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// What is in flight did not come as a whole: nothing of it stays.
     fn fail_and_wipe(&mut self, job: &mut dyn Job<P>, error: Error) {
         self.fail(error);
-        for slot in self.out.inflight.of(self.ticket) {
-            job.wipe(slot.extent);
+        for slot in self.out.inflight.all_of(self.ticket) {
+            job.wipe(slot, slot.extent);
         }
     }
 
@@ -238,12 +238,16 @@ impl<'s, P: Protocol> Client<'s, P> {
     fn adopt(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
         let ticket = job.ticket();
         if *ticket == Ticket::NOBODY {
-            self.ticket = Ticket(self.ticket.0.checked_add(1).ok_or(Error::Invalid("no tickets are left"))?);
+            self.ticket = self.ticket.next().ok_or(Error::Invalid("no tickets are left"))?;
             *ticket = self.ticket;
             self.waits = false;
             self.out.inflight.forget_all_but(self.ticket);
         }
-        if *ticket == self.ticket { Ok(()) } else { Err(Error::Invalid("another operation was begun since")) }
+        if ticket.is_of(self.ticket) {
+            Ok(())
+        } else {
+            Err(Error::Invalid("another operation was begun since"))
+        }
     }
 
     /// Between two frames: dispatches what has landed, encodes what can be sent, lends what is ready.
@@ -301,13 +305,13 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     fn dispatch_one(&mut self, job: &mut dyn Job<P>, index: usize, landed: Landed) -> Result<(), Error> {
         let Some(slot) = self.out.inflight.get(index) else { return Ok(()) };
-        let mine = slot.ticket == self.ticket;
+        let mine = slot.ticket.is_of(self.ticket);
         // Free before the protocol looks at it, so that what the reply makes necessary finds a slot.
         self.out.inflight.remove(index);
         let message = crate::wire::slice(self.rx, landed.start, landed.len, "message")?;
         // Before the protocol looks at it: what it sends in answer belongs to the next trip.
         self.out.counters.round_trips = self.out.counters.round_trips.max(slot.trip);
-        let stage = if mine { Some(job.stage()) } else { None };
+        let stage = if mine { Some(job.stage(slot.ticket.lane())) } else { None };
         let reply = Reply { slot, message, brought: landed.brought };
         let answer = self.protocol.answer(reply, stage, &mut self.out.outbox(slot.ticket));
         if matches!(answer, Ok(Answer::Interim)) {
@@ -336,7 +340,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         };
         if let Some(rest) = outcome {
             // Fits: this very slot was freed, and only a dropped operation's handle could have taken it.
-            if !self.out.inflight.insert_again(self.ticket, rest) {
+            if !self.out.inflight.insert_again(slot.ticket, rest) {
                 return Err(Error::Budget { what: "slots", need: 2, have: self.out.inflight.len() });
             }
         }
@@ -365,8 +369,8 @@ impl<'s, P: Protocol> Client<'s, P> {
                 first(head.get_mut(have..).unwrap_or(&mut []), fragment)
             }
             Place::Data { slot, at, left } => match self.out.inflight.get(slot) {
-                Some(slot) if slot.ticket == self.ticket => {
-                    first(job.window(slot.extent, at), left.min(fragment))
+                Some(slot) if slot.ticket.is_of(self.ticket) => {
+                    first(job.window(&slot, at), left.min(fragment))
                 }
                 _ => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left.min(fragment)),
             },
@@ -385,7 +389,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         let bytes = match self.frame.place {
             Place::Head { start, have, .. } => self.rx.get_mut(start.saturating_add(have)..),
             Place::Data { slot, at, .. } => match self.out.inflight.get(slot) {
-                Some(slot) if slot.ticket == self.ticket => Some(job.window(slot.extent, at)),
+                Some(slot) if slot.ticket.is_of(self.ticket) => Some(job.window(&slot, at)),
                 _ => self.rx.get_mut(self.filled..),
             },
             Place::Skip { .. } => self.rx.get_mut(self.filled..),
@@ -544,8 +548,8 @@ impl<'s, P: Protocol> Client<'s, P> {
             .bring(index, segment)
             .ok_or(Error::Misbehaved("a reply brings more than was asked for"))?;
         if let (Segment::Hole(hole), Some(slot)) = (segment, self.out.inflight.get(index)) {
-            if slot.ticket == self.ticket {
-                job.hole(hole);
+            if slot.ticket.is_of(self.ticket) {
+                job.hole(&slot, hole);
             }
         }
         Ok(at)

@@ -2,13 +2,37 @@
 
 use crate::segment::{Extent, Segment};
 
-/// Who waits for a reply. A ticket is never used twice, so a reply for an operation that was dropped finds nobody.
+/// Who waits for a reply: an operation, or one lane of an operation that does several things side by side. No number of an
+/// operation is used twice, so a reply for one that was dropped finds nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ticket(pub(crate) u32);
+pub struct Ticket {
+    operation: u32,
+    lane: u16,
+}
 
 impl Ticket {
     /// Nobody waits: the reply is only accounted for.
-    pub const NOBODY: Ticket = Ticket(0);
+    pub const NOBODY: Ticket = Ticket { operation: 0, lane: 0 };
+
+    /// That of the operation after this one. `None` if there are no more numbers.
+    pub(crate) fn next(self) -> Option<Ticket> {
+        Some(Ticket { operation: self.operation.checked_add(1)?, lane: 0 })
+    }
+
+    /// That of a lane of the same operation.
+    pub(crate) const fn at(self, lane: u16) -> Ticket {
+        Ticket { lane, ..self }
+    }
+
+    /// Which lane waits.
+    pub(crate) const fn lane(self) -> u16 {
+        self.lane
+    }
+
+    /// Whether both are of the same operation.
+    pub(crate) const fn is_of(self, other: Ticket) -> bool {
+        self.operation == other.operation
+    }
 }
 
 /// Where a reply lies in `rx`, and how much of a file came with it.
@@ -116,9 +140,9 @@ impl<'s> Inflight<'s> {
         self.slots.iter().filter(|slot| slot.is_awaited()).count()
     }
 
-    /// Whether a request of `ticket` awaits a reply.
+    /// Whether a request of the operation of `ticket` awaits a reply.
     pub(crate) fn awaits(&self, ticket: Ticket) -> bool {
-        self.of(ticket).any(Slot::is_awaited)
+        self.all_of(ticket).any(Slot::is_awaited)
     }
 
     /// Whether a request of `ticket` awaits a reply and is not for a part of a file.
@@ -202,6 +226,11 @@ impl<'s> Inflight<'s> {
         self.slots.iter().position(again).and_then(|index| Some((index, self.get(index)?.extent)))
     }
 
+    /// The requests of the operation of `ticket`.
+    pub(crate) fn all_of(&self, ticket: Ticket) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(move |slot| slot.ticket.is_of(ticket) && slot.state != State::Free)
+    }
+
     /// The requests of `ticket`.
     pub(crate) fn of(&self, ticket: Ticket) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(move |slot| slot.ticket == ticket && slot.state != State::Free)
@@ -214,7 +243,7 @@ impl<'s> Inflight<'s> {
 
     /// Frees what nobody will ask for again.
     pub(crate) fn forget_all_but(&mut self, ticket: Ticket) {
-        let stale = |slot: &&mut Slot| slot.state == State::Again && slot.ticket != ticket;
+        let stale = |slot: &&mut Slot| slot.state == State::Again && !slot.ticket.is_of(ticket);
         self.slots.iter_mut().filter(stale).for_each(|slot| *slot = Slot::FREE);
     }
 }

@@ -59,6 +59,7 @@ pub use counters::Counters;
 pub use error::{Error, Reason, Refusal};
 pub use operation::Content;
 pub use operation::call::{Close, Connect, Open, Stat, Statfs};
+pub use operation::fetch::{Fetch, Fetched, Lane};
 pub use operation::list::List;
 pub use operation::map::Map;
 pub use operation::read::{Filled, Read};

@@ -3,12 +3,15 @@
 //! Dropping an operation at any point is allowed; what is still in flight for it is received and thrown away, and a
 //! handle that an abandoned [`Open`](call::Open) brings is closed.
 
+mod ahead;
 pub mod call;
-pub mod filling;
+pub mod fetch;
+mod filling;
 pub mod list;
 pub mod map;
 mod mapping;
 pub mod read;
+mod ring;
 pub mod stream;
 
 use crate::attributes::Entry;
@@ -23,8 +26,8 @@ pub trait Job<P: Protocol> {
     /// Who it is. `NOBODY` before its first step.
     fn ticket(&mut self) -> &mut Ticket;
 
-    /// The protocol's note of where it stands.
-    fn stage(&mut self) -> &mut P::Stage;
+    /// The protocol's note of where it stands, or one of its lanes.
+    fn stage(&mut self, lane: u16) -> &mut P::Stage;
 
     /// Encodes what it wants next.
     fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error>;
@@ -35,16 +38,16 @@ pub trait Job<P: Protocol> {
     /// A reply was a refusal, or could not be used.
     fn refused(&mut self, slot: &Slot, error: Error);
 
-    /// The memory for file data, from byte `at` of `extent` on. Empty if it has none.
-    fn window(&mut self, _extent: Extent, _at: u32) -> &mut [u8] {
+    /// The memory for file data that `slot` asked for, from byte `at` of its extent on. Empty if it has none.
+    fn window(&mut self, _slot: &Slot, _at: u32) -> &mut [u8] {
         &mut []
     }
 
-    /// A reply says that `extent`, which lies in what was asked for, is a hole.
-    fn hole(&mut self, _extent: Extent) {}
+    /// A reply says that `extent`, which lies in what `slot` asked for, is a hole.
+    fn hole(&mut self, _slot: &Slot, _extent: Extent) {}
 
-    /// What was put into the memory of `extent` is not to be trusted.
-    fn wipe(&mut self, _extent: Extent) {}
+    /// What was put into the memory of `extent`, for which `slot` asked, is not to be trusted.
+    fn wipe(&mut self, _slot: &Slot, _extent: Extent) {}
 
     /// The item lent last is no longer looked at.
     fn release(&mut self) {}

@@ -50,6 +50,11 @@ pub struct Outbox<'c, 's> {
 }
 
 impl<'s> Outbox<'_, 's> {
+    /// The same for another lane of the asking operation.
+    pub(crate) fn at(&mut self, lane: u16) -> Outbox<'_, 's> {
+        Outbox { outgoing: self.outgoing, ticket: self.ticket.at(lane), follows: 0 }
+    }
+
     /// What can be sent now; the protocol adds its own allowance.
     pub fn room(&self) -> Cost {
         Cost {
@@ -85,7 +90,7 @@ impl<'s> Outbox<'_, 's> {
         self.outgoing.counters.hole_bytes += len;
     }
 
-    /// How many requests of the asking operation are in flight.
+    /// How many requests of the asking operation, or lane of it, are in flight.
     pub fn in_flight(&self) -> usize {
         self.outgoing.inflight.of(self.ticket).count()
     }

@@ -21,6 +21,9 @@ pub enum Ask<'p, H> {
     Open {
         /// The file.
         path: &'p str,
+        /// So many bytes of its start are wanted with it, if the protocol can bring them together; they are asked for by
+        /// a slot with that extent. 0 is none.
+        first: u32,
     },
     /// Bytes of an open file.
     Read {

@@ -11,6 +11,7 @@ mod toy {
     mod counting;
     mod driver;
     mod dropping;
+    mod fetching;
     mod holes;
     mod lies;
     mod listing;

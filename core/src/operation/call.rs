@@ -28,7 +28,7 @@ impl<P: Protocol> Job<P> for Call<'_, P> {
         &mut self.ticket
     }
 
-    fn stage(&mut self) -> &mut P::Stage {
+    fn stage(&mut self, _: u16) -> &mut P::Stage {
         &mut self.stage
     }
 
@@ -96,7 +96,7 @@ operation! {
 operation! {
     /// Opens a file for reading. The path is relative to the share, with `/` between names; a directory opens too and
     /// can then only be closed.
-    Open(path: &'p str) asks Ask::Open { path }, gives File<P::Handle>: Answer::Opened(file) => file
+    Open(path: &'p str) asks Ask::Open { path, first: 0 }, gives File<P::Handle>: Answer::Opened(file) => file
 }
 
 operation! {

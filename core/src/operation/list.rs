@@ -51,7 +51,7 @@ impl<P: Protocol> Job<P> for List<'_, P> {
         &mut self.ticket
     }
 
-    fn stage(&mut self) -> &mut P::Stage {
+    fn stage(&mut self, _: u16) -> &mut P::Stage {
         &mut self.stage
     }
 

@@ -2,6 +2,7 @@
 //! [`Stream`](super::stream::Stream) share.
 
 use super::Arrival;
+use crate::attributes::Attributes;
 use crate::digest::Digest;
 use crate::error::{Error, Reason};
 use crate::limits;
@@ -30,7 +31,7 @@ pub(super) struct Mapping<P: Protocol> {
     unsaid: bool,
     /// The protocol has nothing more to ask.
     complete: bool,
-    /// A reply has told something, so that it matters whether it still holds.
+    /// A hole was told, so that it matters whether it still is one.
     told: bool,
     joined: Joined,
     check: Check,
@@ -42,9 +43,11 @@ pub(super) struct Mapping<P: Protocol> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Due,
-    /// It is asked whether the file was changed.
+    /// It is asked what the file is now.
     Looks,
-    /// All is asked a second time, since the server has no number that says so. The first time it was this.
+    /// The server has no number that says whether it was changed: all is to be asked a second time.
+    Doubts,
+    /// It is. The first time it was this.
     Again(Digest),
     Same,
 }
@@ -129,14 +132,14 @@ impl<P: Protocol> Mapping<P> {
     ) -> Result<Progress, Error> {
         match self.check {
             Check::Due if !self.told => return Ok(Progress::Complete),
-            Check::Due if self.file.attributes.change.is_some() => {
+            Check::Due => {
                 let progress = protocol.ask(Ask::Look { handle: self.file.handle }, stage, out)?;
                 if progress == Progress::Sent {
                     self.check = Check::Looks;
                 }
                 return Ok(progress);
             }
-            Check::Due => {
+            Check::Doubts => {
                 self.joined.end();
                 let first = self.joined.digest();
                 *self = Mapping { check: Check::Again(first), ..Mapping::new(&self.file, self.from) };
@@ -170,19 +173,25 @@ impl<P: Protocol> Mapping<P> {
             Answer::Ranges { start: ranges, len, known } => {
                 self.survey.learn(known, true)?;
                 let ranges = Ranges { start: start.saturating_add(ranges), len, at: 0 };
-                (self.ranges, self.told) = (Some(ranges).filter(|_| len > 0), true);
+                self.ranges = Some(ranges).filter(|_| len > 0);
             }
-            Answer::Run { known, hole } => {
-                self.survey.learn(known, hole)?;
-                self.told = true;
-            }
-            Answer::Attributes(now) if now.change == self.file.attributes.change => self.check = Check::Same,
-            Answer::Attributes(_) => return Err(Error::Changed),
+            Answer::Run { known, hole } => self.survey.learn(known, hole)?,
+            Answer::Attributes(now) => self.looked(&now)?,
             Answer::Nothing | Answer::Again if self.check == Check::Looks => self.check = Check::Due,
             Answer::Nothing | Answer::Again => {}
             _ => return Err(Error::Misbehaved("a map was answered with something else")),
         }
         if again { self.take_all(arrival.protocol, arrival.message) } else { Ok(()) }
+    }
+
+    /// What the file is now.
+    fn looked(&mut self, now: &Attributes) -> Result<(), Error> {
+        let then = &self.file.attributes;
+        if (now.change, now.len) != (then.change, then.len) {
+            return Err(Error::Changed);
+        }
+        self.check = if now.change.is_some() { Check::Same } else { Check::Doubts };
+        Ok(())
     }
 
     /// A request was refused. `Err` if that is the end of the operation: that there is no map is not.
@@ -222,6 +231,7 @@ impl<P: Protocol> Mapping<P> {
 
     fn made(&mut self, segment: MapSegment) -> MapSegment {
         self.idle = 0;
+        self.told |= segment.hole;
         self.joined.push(segment);
         segment
     }

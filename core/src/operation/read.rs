@@ -41,12 +41,12 @@ impl<P: Protocol> Operation<P> for Read<'_, P> {
     fn item<'i>(&'i mut self, _: &'i [u8]) {}
 
     fn output(&mut self) -> Result<Filled, Error> {
-        let filling = &mut self.0;
-        filling.result()?;
+        self.0.result()?;
+        let eof = self.0.is_at_eof();
+        let ring = &mut self.0.ring;
         // Within the sink, whose length is a usize.
-        let len = filling.end.saturating_sub(filling.base) as usize;
-        let all = filling.sink.len();
-        page::zero(filling.sink, len, all.saturating_sub(len));
-        Ok(Filled { len, eof: filling.end >= filling.eof })
+        let (len, all) = (ring.filled() as usize, ring.len());
+        page::zero(ring.sink(), len, all.saturating_sub(len));
+        Ok(Filled { len, eof })
     }
 }

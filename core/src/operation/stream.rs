@@ -25,9 +25,7 @@ impl<'p, P: Protocol> Stream<'p, P> {
 
     /// The same, and no map of its holes is asked for: of a file that changes all the time.
     pub fn whole(file: &File<P::Handle>, offset: u64, pages: &'p mut dyn Sink) -> Self {
-        let mut filling = Filling::new(file, offset, u64::MAX, pages);
-        filling.streams = true;
-        Stream(filling)
+        Stream(Filling::stream(file, offset, pages))
     }
 
     /// Goes on at `offset`: what was read ahead and what is in flight is forgotten.
@@ -45,10 +43,10 @@ impl<P: Protocol> Operation<P> for Stream<'_, P> {
     }
 
     fn item<'i>(&'i mut self, _: &'i [u8]) -> Content<'i> {
-        self.0.front()
+        self.0.content()
     }
 
     fn output(&mut self) -> Result<u64, Error> {
-        self.0.result().map(|()| self.0.end)
+        self.0.result().map(|()| self.0.ring.end)
     }
 }

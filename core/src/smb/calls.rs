@@ -101,18 +101,17 @@ impl Smb<'_> {
         }
         match ask {
             Ask::Connect => Ok(Progress::Complete),
-            Ask::Open { path } => {
+            Ask::Open { path, .. } => {
                 let body = |w: &mut Writer<'_>| create::Request::file(path).encode(w);
                 self.once(stage, out, Phase::Opening, &[create_member(&body)])
             }
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
-            Ask::Stat { path } => self.look(stage, out, path, query_info::Request::all_information),
+            Ask::Stat { path } => self.inquire(stage, out, path, query_info::Request::all_information),
             Ask::Statfs { path } => {
-                self.look(stage, out, path, query_info::Request::fs_full_size_information)
+                self.inquire(stage, out, path, query_info::Request::fs_full_size_information)
             }
             Ask::List { path } => self.list(stage, out, path),
-            // Nothing to look at: see `create_attributes`.
-            Ask::Look { .. } => Ok(Progress::Complete),
+            Ask::Look { handle } => self.look(handle, out),
             // Samba says that all is data where the attribute is missing.
             Ask::Map { sparse: false, .. } => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(stage, out, handle, from, end),
@@ -181,8 +180,19 @@ impl Smb<'_> {
         self.session.send(out, &[member], Wait::Awaited)
     }
 
+    /// QUERY_INFO about an open file.
+    fn look(&mut self, file_id: FileId, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let query = query_info::Request::all_information(file_id);
+        let ask = |w: &mut Writer<'_>| {
+            query.encode(w);
+            Ok(())
+        };
+        let reply_max = query_info::REPLY_HEAD_MAX.saturating_add(query.output_buffer_length as usize);
+        self.session.send(out, &[Member::new(Command::QUERY_INFO, reply_max, &ask)], Wait::Awaited)
+    }
+
     /// CREATE, QUERY_INFO, CLOSE: one round trip.
-    fn look(
+    fn inquire(
         &mut self,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,

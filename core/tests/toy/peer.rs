@@ -308,7 +308,8 @@ impl Peer {
             PLUS if self.handles.contains(&request.handle) => self.read_plus(request),
             MAP if self.handles.contains(&request.handle) => self.map(request),
             LOOK if self.handles.contains(&request.handle) => {
-                Reply::to(request, self.change.1.to_le_bytes().to_vec())
+                let (change, len) = (self.change.1.to_le_bytes(), self.file_len.to_le_bytes());
+                Reply::to(request, [change, len].concat())
             }
             READ if self.handles.contains(&request.handle) => self.read(request),
             STAT if request.path == "file" => {

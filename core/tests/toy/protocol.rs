@@ -392,7 +392,7 @@ impl Protocol for Toy {
         match ask {
             Ask::Connect if std::mem::take(&mut self.door) => Ok(Progress::Connect(DOOR)),
             Ask::Connect => self.once(CONNECT, 0, "", stage, out),
-            Ask::Open { path } => self.once(OPEN, 0, path, stage, out),
+            Ask::Open { path, .. } => self.once(OPEN, 0, path, stage, out),
             Ask::Stat { path } => self.once(STAT, 0, path, stage, out),
             Ask::Close { handle } => self.once(CLOSE, handle, "", stage, out),
             Ask::List { path } => self.list(path, stage, out),
@@ -452,8 +452,9 @@ impl Protocol for Toy {
                 })
             }
             (_, LOOK) => {
-                let change = Some(body.le64("change")?);
-                Ok(Answer::Attributes(Attributes { change, ..Attributes::default() }))
+                let change = Some(body.le64("change")?).filter(|change| *change != 0);
+                let len = body.le64("length of a file")?;
+                Ok(Answer::Attributes(Attributes { change, len, ..Attributes::default() }))
             }
             (_, STAT) => {
                 let kind = if body.u8("kind of a file")? == 1 { Kind::Directory } else { Kind::File };

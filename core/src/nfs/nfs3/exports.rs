@@ -63,7 +63,7 @@ impl<'s> Job<Nfs3<'s>> for Exports {
         &mut self.ticket
     }
 
-    fn stage(&mut self) -> &mut Stage {
+    fn stage(&mut self, _: u16) -> &mut Stage {
         &mut self.stage
     }
 

@@ -96,7 +96,7 @@ impl Nfs4<'_> {
             // Nothing was opened.
             Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(handle, (from, end), stage, out),
-            Ask::Open { path } => self.walk(path, What::Open, stage, out),
+            Ask::Open { path, .. } => self.walk(path, What::Open, stage, out),
             Ask::Stat { path } => self.walk(path, What::Stat, stage, out),
             Ask::Statfs { path } => self.walk(path, What::Statfs, stage, out),
             Ask::List { path } => self.walk(path, What::List, stage, out),

@@ -459,7 +459,8 @@ fn a_map_looks_for_holes_and_data_and_closes_what_it_opened_and_looks_whether_th
         (&[(ok, 0, 400_000), (ok, 0, 0)], 1),
     ] {
         let pairs = ", SEEK SEEK".repeat(seeks.len() / 2);
-        let sent = std::format!("OPEN{pairs}, CLOSE, GETATTR");
+        let looks = if seeks[1].1 == 0 && seeks[0].2 >= 300_000 { "" } else { ", GETATTR" };
+        let sent = std::format!("OPEN{pairs}, CLOSE{looks}");
         assert_eq!(mapped(seeks), (Ok(()), segments, sent), "{seeks:?}");
     }
     let shorter = mapped(&[(Status::NXIO, 0, 0)]);

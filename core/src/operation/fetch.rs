@@ -1,0 +1,504 @@
+//! Reads files by their paths: opened, read and closed, several side by side.
+
+use super::filling::Filling;
+use super::{Arrival, Content, Job, Lend, Operation};
+use crate::attributes::Attributes;
+use crate::error::Error;
+use crate::inflight::{Slot, Ticket};
+use crate::outgoing::Outbox;
+use crate::page::{self, Sink};
+use crate::protocol::{Answer, Ask, File, Progress, Protocol};
+use crate::segment::Extent;
+
+/// Reads one file after another and lends them in the order of their paths, while those behind are opened and read
+/// already: as many as there are lanes. What the protocol can ask for together (open it, read its start) is asked together, so a
+/// file that is no longer than a head costs one round trip, and many of them cost no more than one for all
+/// that are in flight. The rest of a longer file is read through the pages, as [`Stream`](super::stream::Stream) does.
+///
+/// For each path it lends [`Fetched::Opened`], the content, and [`Fetched::Ended`]; or [`Fetched::Failed`] at any
+/// point, after which the next path follows. Without paths it is `Done` at once. Dropped half-way it leaves files open until
+/// the connection ends.
+pub struct Fetch<'l, 'p, P: Protocol> {
+    ticket: Ticket,
+    paths: &'l mut dyn Iterator<Item = &'p str>,
+    lanes: &'l mut [Lane<'p, P>],
+    /// The lane whose file is lent, and how many are in use from there on.
+    front: usize,
+    used: usize,
+    heads: &'l mut dyn Sink,
+    /// Memory for the start of each file.
+    head_len: u32,
+    /// Taken by `tail` with the first long file.
+    pages: Option<&'l mut dyn Sink>,
+    tail: Option<Filling<'l, P>>,
+    /// Of a tail that is not there.
+    spare: P::Stage,
+    reads: Reads,
+    place: Place,
+    current: Current,
+}
+
+/// Memory for one file that is opened and read besides others.
+#[derive(Debug)]
+pub struct Lane<'p, P: Protocol> {
+    path: &'p str,
+    stage: P::Stage,
+    state: State,
+    file: Option<File<P::Handle>>,
+    failed: Option<Error>,
+    /// How much of the file's start is there.
+    has: u32,
+    /// Nothing is in flight for it.
+    idle: bool,
+}
+
+impl<P: Protocol> Lane<'_, P> {
+    /// One without a file.
+    pub fn new() -> Self {
+        Lane {
+            path: "",
+            stage: P::Stage::default(),
+            state: State::Free,
+            file: None,
+            failed: None,
+            has: 0,
+            idle: true,
+        }
+    }
+}
+
+impl<P: Protocol> Default for Lane<'_, P> {
+    fn default() -> Self {
+        Lane::new()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Reading,
+    /// Only to be closed.
+    Over,
+}
+
+/// What the tail does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    Nothing,
+    /// The file at the front.
+    Front,
+    /// It did, and nothing more comes.
+    Ended,
+}
+
+/// What of the front file is lent next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Attributes,
+    Head(u32),
+    Tail,
+    End,
+}
+
+/// What is lent now.
+#[derive(Clone, Copy, Debug)]
+enum Current {
+    Nothing,
+    Opened(Attributes),
+    Head { at: u32, len: u32 },
+    Tail,
+    Ended(u64),
+    Failed(Error),
+}
+
+/// What a [`Fetch`] lends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetched<'i> {
+    /// The next path is a file.
+    Opened(Attributes),
+    /// What it holds from there on, in order.
+    Content(Content<'i>),
+    /// It ends at this offset: all of it was lent.
+    Ended(u64),
+    /// It was not opened, or could not be read on. The next path follows.
+    Failed(Error),
+}
+
+/// Parts of several files.
+#[derive(Clone, Copy, Debug)]
+pub struct Files;
+
+impl Lend for Files {
+    type Item<'i> = Fetched<'i>;
+}
+
+impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
+    /// `heads` is shared out among the `lanes`: each has room for the start of its file. `pages` are for the rest of long files.
+    /// Nothing happens before its first step.
+    pub fn new(
+        paths: &'l mut dyn Iterator<Item = &'p str>,
+        lanes: &'l mut [Lane<'p, P>],
+        heads: &'l mut dyn Sink,
+        pages: &'l mut dyn Sink,
+    ) -> Self {
+        let share = heads.len().checked_div(lanes.len()).unwrap_or(0);
+        Fetch {
+            ticket: Ticket::NOBODY,
+            paths,
+            lanes,
+            front: 0,
+            used: 0,
+            heads,
+            head_len: u32::try_from(share).unwrap_or(u32::MAX),
+            pages: Some(pages),
+            tail: None,
+            spare: P::Stage::default(),
+            reads: Reads::Nothing,
+            place: Place::Attributes,
+            current: Current::Nothing,
+        }
+    }
+
+    /// The lane behind all others: that of the tail.
+    fn tail_lane(&self) -> u16 {
+        self.lanes.len() as u16
+    }
+
+    /// The lane `nth` behind the front.
+    fn index(&self, nth: usize) -> usize {
+        (self.front + nth).checked_rem(self.lanes.len()).unwrap_or(0)
+    }
+
+    /// Closes what is over, goes on with what is begun, and begins what is next.
+    fn poll_lanes(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let mut all = Progress::Complete;
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            match lane.poll(self.head_len, protocol, &mut out.at(index as u16))? {
+                Progress::Complete => {}
+                Progress::Wait => all = Progress::Wait,
+                progress => return Ok(progress),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Gives the next path to a lane that is free. `false` if there is none of either.
+    fn begin(&mut self) -> bool {
+        let index = self.index(self.used);
+        let Some(lane) = self.lanes.get_mut(index) else { return false };
+        if lane.state != State::Free {
+            return false;
+        }
+        let Some(path) = self.paths.next() else { return false };
+        *lane = Lane { path, state: State::Reading, ..Lane::new() };
+        self.used += 1;
+        true
+    }
+
+    fn poll_tail(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        self.begin_tail();
+        let (ticket, lane) = (self.ticket, self.tail_lane());
+        let failed = self.lanes.get(self.front).and_then(|lane| lane.failed);
+        let Some(tail) = self.tail.as_mut().filter(|_| self.reads == Reads::Front) else {
+            return Ok(Progress::Complete);
+        };
+        *tail.ticket() = ticket.at(lane);
+        failed.into_iter().for_each(|error| tail.fail(error));
+        let progress = match tail.poll(protocol, &mut out.at(lane)) {
+            Err(error) if !error.is_fatal() => {
+                tail.fail(error);
+                tail.poll(protocol, &mut out.at(lane))?
+            }
+            progress => progress?,
+        };
+        if progress == Progress::Complete && out.at(lane).in_flight() == 0 {
+            self.reads = Reads::Ended;
+        }
+        Ok(progress)
+    }
+
+    /// Once the file at the front is open, what is behind its head is read.
+    fn begin_tail(&mut self) {
+        let Some(lane) = self.lanes.get(self.front).filter(|lane| lane.state == State::Reading) else {
+            return;
+        };
+        let Some(file) = lane.file.filter(|file| file.attributes.len > self.head_len.into()) else { return };
+        if self.reads != Reads::Nothing || lane.failed.is_some() {
+            return;
+        }
+        let from = self.head_len.into();
+        match (&mut self.tail, self.pages.take()) {
+            (Some(tail), _) => tail.take_up(&file, from),
+            (None, Some(pages)) => {
+                let mut tail = Filling::stream(&file, from, pages);
+                tail.map();
+                self.tail = Some(tail);
+            }
+            (None, None) => {}
+        }
+        self.reads = Reads::Front;
+    }
+
+    /// What of the open file at the front can be lent.
+    fn content(&mut self, file: File<P::Handle>, has: u32, protocol: &P) -> Result<Current, Error> {
+        let want = file.attributes.len.min(self.head_len.into()) as u32;
+        loop {
+            match self.place {
+                Place::Attributes => {
+                    self.place = Place::Head(0);
+                    return Ok(Current::Opened(file.attributes));
+                }
+                Place::Head(_) if has < want => return Ok(Current::Nothing),
+                Place::Head(at) if at < want => {
+                    let place = self.front * self.head_len as usize + at as usize;
+                    let len = (self.heads.run(place).len()).min((want - at) as usize) as u32;
+                    self.place = Place::Head(at + len);
+                    return Ok(Current::Head { at, len });
+                }
+                Place::Head(_) if self.reads != Reads::Nothing => self.place = Place::Tail,
+                Place::Head(_) => {
+                    self.place = Place::End;
+                    return Ok(Current::Ended(file.attributes.len));
+                }
+                Place::Tail => return self.tail_content(protocol),
+                Place::End => return Ok(Current::Nothing),
+            }
+        }
+    }
+
+    fn tail_content(&mut self, protocol: &P) -> Result<Current, Error> {
+        let Some(tail) = &mut self.tail else { return Ok(Current::Nothing) };
+        if tail.prepare(protocol, &[])? {
+            return Ok(Current::Tail);
+        }
+        if self.reads != Reads::Ended {
+            return Ok(Current::Nothing);
+        }
+        let (result, end) = (tail.result(), tail.ring.end);
+        self.place = Place::End;
+        Ok(result.map_or_else(Current::Failed, |()| Current::Ended(end)))
+    }
+}
+
+impl<P: Protocol> Lane<'_, P> {
+    fn poll(&mut self, head_len: u32, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        self.idle = out.in_flight() == 0;
+        let progress = match (self.state, self.file) {
+            (State::Free, _) => return Ok(Progress::Complete),
+            (State::Over, Some(file)) => return self.close(file.handle, protocol, out),
+            (State::Over, None) => {
+                self.state = State::Free;
+                return Ok(Progress::Complete);
+            }
+            (State::Reading, _) if self.failed.is_some() => return Ok(Progress::Wait),
+            (State::Reading, Some(file)) => self.ask_head(file, head_len, protocol, out),
+            (State::Reading, None) => {
+                protocol.ask(Ask::Open { path: self.path, first: head_len }, &mut self.stage, out)
+            }
+        };
+        match progress {
+            Ok(Progress::Complete) => Ok(Progress::Wait),
+            Err(error) if !error.is_fatal() => {
+                self.failed = Some(error);
+                Ok(Progress::Wait)
+            }
+            progress => progress,
+        }
+    }
+
+    /// Nobody waits for the reply.
+    fn close(
+        &mut self,
+        handle: P::Handle,
+        protocol: &mut P,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let progress = protocol.ask(Ask::Close { handle }, &mut P::Stage::default(), out)?;
+        if progress != Progress::Wait {
+            self.state = State::Free;
+        }
+        Ok(progress)
+    }
+
+    /// Asks for what of the head did not come with the file.
+    fn ask_head(
+        &mut self,
+        file: File<P::Handle>,
+        head_len: u32,
+        protocol: &mut P,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let want = file.attributes.len.min(head_len.into()) as u32;
+        let limits = protocol.limits();
+        let rest = crate::plan::next(self.has.into(), want.into(), head_len, &limits);
+        match rest.filter(|_| out.in_flight() == 0) {
+            Some(extent) => {
+                protocol.ask(Ask::Read { handle: file.handle, extent, sparse: false }, &mut self.stage, out)
+            }
+            None => Ok(Progress::Wait),
+        }
+    }
+
+    fn answer(&mut self, slot: &Slot, brought: u32, answer: Answer<P::Handle>) -> Result<(), Error> {
+        match (answer, &mut self.file) {
+            (Answer::Opened(file), None) => {
+                self.file = Some(file);
+                self.brings(slot.extent, brought);
+            }
+            (Answer::Data, _) if brought == 0 => {
+                return Err(Error::Misbehaved("a read brought no data and no end of file"));
+            }
+            (Answer::Data, _) => self.brings(slot.extent, brought),
+            // The file has become shorter since it was opened.
+            (Answer::EndOfFile, Some(file)) => {
+                file.attributes.len = file.attributes.len.min(slot.extent.offset);
+            }
+            (Answer::Nothing | Answer::Again | Answer::EndOfFile, _) => {}
+            _ => return Err(Error::Misbehaved("a reply brought another thing than was asked for")),
+        }
+        Ok(())
+    }
+
+    fn brings(&mut self, extent: Extent, brought: u32) {
+        if extent.offset == self.has.into() {
+            self.has = self.has.saturating_add(brought);
+        }
+    }
+}
+
+impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
+    fn ticket(&mut self) -> &mut Ticket {
+        &mut self.ticket
+    }
+
+    fn stage(&mut self, lane: u16) -> &mut P::Stage {
+        match (self.lanes.get_mut(lane as usize), &mut self.tail) {
+            (Some(lane), _) => &mut lane.stage,
+            (None, Some(tail)) => tail.stage(lane),
+            // Nothing was asked for a tail that is not there.
+            (None, None) => &mut self.spare,
+        }
+    }
+
+    fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if self.lanes.is_empty() || self.head_len == 0 {
+            return Err(Error::Invalid("there is no lane, or no room for the start of a file"));
+        }
+        let progress = self.poll_tail(protocol, out)?;
+        if matches!(progress, Progress::Sent | Progress::Connect(_)) {
+            return Ok(progress);
+        }
+        // Each turn begins with a path, of which there are no more than lanes.
+        loop {
+            let progress = self.poll_lanes(protocol, out)?;
+            if matches!(progress, Progress::Sent | Progress::Connect(_)) || !self.begin() {
+                return Ok(progress);
+            }
+        }
+    }
+
+    fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
+        let lane = arrival.slot.ticket.lane();
+        match (self.lanes.get_mut(lane as usize), &mut self.tail) {
+            (Some(lane), _) => {
+                lane.answer(&arrival.slot, arrival.landed.brought, arrival.answer).map(|()| None)
+            }
+            (None, Some(tail)) => tail.answer(arrival),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn refused(&mut self, slot: &Slot, error: Error) {
+        match (self.lanes.get_mut(slot.ticket.lane() as usize), &mut self.tail) {
+            // The first refusal is the cause; those of its followers in a chain only repeat it.
+            (Some(lane), _) => drop(lane.failed.get_or_insert(error)),
+            (None, Some(tail)) => tail.refused(slot, error),
+            (None, None) => {}
+        }
+    }
+
+    fn window(&mut self, slot: &Slot, at: u32) -> &mut [u8] {
+        let lane = slot.ticket.lane() as usize;
+        match &mut self.tail {
+            _ if lane < self.lanes.len() => {
+                let at = slot.extent.after(at).offset as usize;
+                self.heads.run((lane * self.head_len as usize).saturating_add(at))
+            }
+            Some(tail) => tail.window(slot, at),
+            None => &mut [],
+        }
+    }
+
+    fn hole(&mut self, slot: &Slot, extent: Extent) {
+        match &mut self.tail {
+            _ if (slot.ticket.lane() as usize) < self.lanes.len() => self.wipe(slot, extent),
+            Some(tail) => tail.hole(slot, extent),
+            None => {}
+        }
+    }
+
+    fn wipe(&mut self, slot: &Slot, extent: Extent) {
+        let lane = slot.ticket.lane() as usize;
+        match &mut self.tail {
+            _ if lane < self.lanes.len() => {
+                let at = (lane * self.head_len as usize).saturating_add(extent.offset as usize);
+                page::zero(self.heads, at, extent.len as usize);
+            }
+            Some(tail) => tail.wipe(slot, extent),
+            None => {}
+        }
+    }
+
+    fn release(&mut self) {
+        match core::mem::replace(&mut self.current, Current::Nothing) {
+            Current::Tail => self.tail.iter_mut().for_each(|tail| tail.release()),
+            Current::Ended(_) | Current::Failed(_) => {
+                if let Some(lane) = self.lanes.get_mut(self.front) {
+                    lane.state = State::Over;
+                }
+                (self.front, self.used) = (self.index(1), self.used.saturating_sub(1));
+                (self.place, self.reads) = (Place::Attributes, Reads::Nothing);
+            }
+            _ => {}
+        }
+    }
+
+    fn prepare(&mut self, protocol: &P, _: &[u8]) -> Result<bool, Error> {
+        let Some(lane) = self.lanes.get(self.front) else { return Ok(false) };
+        self.current = match (lane.failed, lane.file) {
+            _ if lane.state != State::Reading || !lane.idle => Current::Nothing,
+            (Some(_), _) if self.reads == Reads::Front => Current::Nothing,
+            (Some(error), _) => Current::Failed(error),
+            (None, Some(file)) => self.content(file, lane.has, protocol)?,
+            (None, None) => Current::Nothing,
+        };
+        Ok(!matches!(self.current, Current::Nothing))
+    }
+}
+
+impl<P: Protocol> Operation<P> for Fetch<'_, '_, P> {
+    type Lends = Files;
+    type Output = ();
+
+    fn job(&mut self) -> &mut dyn Job<P> {
+        self
+    }
+
+    fn item<'i>(&'i mut self, _: &'i [u8]) -> Fetched<'i> {
+        match (self.current, &mut self.tail) {
+            (Current::Opened(attributes), _) => Fetched::Opened(attributes),
+            (Current::Head { at, len }, _) => {
+                let run = self.heads.run(self.front * self.head_len as usize + at as usize);
+                Fetched::Content(Content::Data(run.get(..len as usize).unwrap_or(&[])))
+            }
+            (Current::Tail, Some(tail)) => Fetched::Content(tail.content()),
+            (Current::Failed(error), _) => Fetched::Failed(error),
+            (Current::Ended(end), _) => Fetched::Ended(end),
+            (Current::Nothing | Current::Tail, _) => Fetched::Content(Content::Hole(0)),
+        }
+    }
+
+    fn output(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
