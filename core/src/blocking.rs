@@ -85,7 +85,8 @@ impl<E: embedded_io::Error> embedded_io::Error for Failure<E> {
 /// Runs an operation to its end and shows each item to `each`.
 ///
 /// A transport that gives up waiting (`TimedOut` or `Interrupted`) is asked again until the client's deadline has
-/// passed, so a read time-out is a tick of the clock and no failure. The transport is never flushed, since
+/// passed, so a read time-out is a tick of the clock and no failure. Where the server asks to be asked later, the clock waits;
+/// with one that stands still nothing is asked again, and what the server said is the result. The transport is never flushed, since
 /// many wait for the peer's acknowledgement then: one that holds bytes back until it is flushed must not do so here. With [`Timeless`](crate::Timeless) a
 /// `TimedOut` of the transport ends the run.
 pub fn run_each<P, O, T, C>(
@@ -118,6 +119,9 @@ where
     T: Link,
     C: Clock,
 {
+    if !clock.runs() {
+        client.set_pauses_max(0);
+    }
     loop {
         client.tell(clock.now());
         match client.step(op) {
@@ -141,6 +145,7 @@ where
                 }
                 client.connected();
             }
+            Step::Wait(until) => clock.wait(until),
             Step::Item(item) => {
                 if each(item).is_break() {
                     return Ok(None);

@@ -8,6 +8,7 @@ use crate::inflight::{Inflight, Landed, Slot, Ticket};
 use crate::limits;
 use crate::operation::{Arrival, Item, Job, Operation};
 use crate::outgoing::Outgoing;
+use crate::pauses::Pauses;
 use crate::protocol::{Answer, Head, Left, Link, Progress, Protocol, Reply};
 use crate::segment::Segment;
 use crate::storage::Storage;
@@ -23,6 +24,8 @@ pub enum Step<'a, I, O> {
     /// Connect to this port of the server, in place of the connection there is (close that), and say
     /// [`Client::connected`].
     Connect(u16),
+    /// Step again at this time, and not before: the server asked for a pause, and nothing is in flight.
+    Wait(Millis),
     /// Look at this item, which is lent until the next step.
     Item(I),
     /// The operation has ended. Its next step, if one is made, gives the same again.
@@ -33,6 +36,7 @@ enum Turn {
     Transmit,
     Receive,
     Connect(u16),
+    Wait(Millis),
     Item,
     Done,
 }
@@ -53,7 +57,6 @@ pub struct Client<'s, P: Protocol> {
     /// Frames since the last final reply.
     idle_frames: u32,
     ticket: Ticket,
-    now: Millis,
     timeout_ms: u32,
     deadline: Millis,
     progress: u32,
@@ -78,6 +81,8 @@ impl<'s, P: Protocol> Client<'s, P> {
                 inflight: Inflight::new(storage.slots),
                 counters: Counters::default(),
                 reply_len_max: storage.rx.len().saturating_sub(limits::SCRATCH_LEN),
+                now: Millis(0),
+                pauses: Pauses::new(),
             },
             rx: storage.rx,
             filled: 0,
@@ -86,7 +91,6 @@ impl<'s, P: Protocol> Client<'s, P> {
             notice: None,
             idle_frames: 0,
             ticket: Ticket::NOBODY,
-            now: Millis(0),
             timeout_ms: limits::TIMEOUT_MS,
             deadline: Millis(0),
             progress: 0,
@@ -100,6 +104,12 @@ impl<'s, P: Protocol> Client<'s, P> {
     pub fn set_timeout_ms(&mut self, timeout_ms: u32) {
         self.timeout_ms = timeout_ms;
         self.renew();
+    }
+
+    /// How many pauses in a row an operation makes where the server asks to be asked later, instead of
+    /// [`PAUSES_MAX`](limits::PAUSES_MAX). With 0 what the server says is the end of the operation.
+    pub fn set_pauses_max(&mut self, count: u32) {
+        self.out.pauses.max = count;
     }
 
     /// What the connection has cost so far.
@@ -123,14 +133,27 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.protocol.link(self.rx.get(..self.filled)?, path).ok()
     }
 
+    /// What was kept of the last frame, for what only one protocol has to say: after an operation was refused, and before the
+    /// next step. Empty if a frame has begun.
+    pub fn frame(&self) -> &[u8] {
+        let whole = if self.frame.begun() { 0 } else { self.filled };
+        self.rx.get(..whole).unwrap_or(&[])
+    }
+
     /// Tells the time. If the deadline has passed the next step of the same operation is `Done(Err(TimedOut))`.
     pub fn tell(&mut self, now: Millis) {
-        self.now = self.now.max(now);
+        self.out.now = self.out.now.max(now);
     }
 
     /// When the server will have been silent for too long; `None` unless the last step was to transmit or to receive.
     pub fn deadline(&self) -> Option<Millis> {
         (self.waits && self.failed.is_none()).then_some(self.deadline)
+    }
+
+    /// When to step again if nothing comes before: at the end of a pause, or at the deadline.
+    pub fn wakes(&self) -> Option<Millis> {
+        let pause = self.out.pauses.until(self.out.now);
+        pause.into_iter().chain(self.deadline()).min()
     }
 
     /// What is to be done next for `op`. With nothing to do it is `Done`.
@@ -141,6 +164,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
             Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
             Ok(Turn::Connect(port)) => Step::Connect(port),
+            Ok(Turn::Wait(until)) => Step::Wait(until),
             Ok(Turn::Item) => Step::Item(op.item(self.rx)),
             Ok(Turn::Done) => Step::Done(op.output()),
             Err(error) => Step::Done(Err(error)),
@@ -205,7 +229,7 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     fn renew(&mut self) {
         self.progress = 0;
-        self.deadline = self.now.after(self.timeout_ms);
+        self.deadline = self.out.now.after(self.timeout_ms);
     }
 
     fn turn(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
@@ -215,7 +239,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.adopt(job)?;
         if !self.waits {
             self.renew();
-        } else if self.deadline <= self.now {
+        } else if self.deadline <= self.out.now {
             self.fail_and_wipe(job, Error::TimedOut);
             return Err(Error::TimedOut);
         }
@@ -242,6 +266,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             *ticket = self.ticket;
             self.waits = false;
             self.out.inflight.forget_all_but(self.ticket);
+            self.out.pauses.restart();
         }
         if ticket.is_of(self.ticket) {
             Ok(())
@@ -255,7 +280,8 @@ impl<'s, P: Protocol> Client<'s, P> {
         job.release();
         loop {
             self.dispatch(job)?;
-            let progress = self.poll(job)?;
+            let pause = self.out.pauses.runs(self.out.now);
+            let progress = if pause.is_some() { Progress::Wait } else { self.poll(job)? };
             if !self.out.unsent().is_empty() {
                 return Ok(Turn::Transmit);
             }
@@ -272,6 +298,9 @@ impl<'s, P: Protocol> Client<'s, P> {
             }
             if inflight.awaited() > 0 {
                 return Ok(Turn::Receive);
+            }
+            if let Some(until) = pause {
+                return Ok(Turn::Wait(until));
             }
             if let Progress::Connect(port) = progress {
                 return Ok(Turn::Connect(port));
@@ -324,8 +353,11 @@ impl<'s, P: Protocol> Client<'s, P> {
             counters.file_bytes += u64::from(landed.brought.saturating_sub(landed.holes));
             counters.hole_bytes += u64::from(landed.holes);
         }
+        if mine && !matches!(answer, Ok(Answer::Again) | Err(_)) {
+            self.out.pauses.answered();
+        }
         // As `renew` does, while the message is looked at.
-        (self.progress, self.deadline) = (0, self.now.after(self.timeout_ms));
+        (self.progress, self.deadline) = (0, self.out.now.after(self.timeout_ms));
         let outcome = match answer {
             Ok(answer) if mine => {
                 let arrival = Arrival { slot, landed, answer, message, protocol: &self.protocol };

@@ -47,6 +47,20 @@ pub const DULL_MAPS_MAX: u32 = 16;
 /// What a stream takes for data before it asks for more of a map that was of little use.
 pub const MAP_SKIP_LEN: u64 = 64 << 20;
 
+/// The first pause before a server that asks for it is asked again. Each is twice as long as the one before it.
+pub const PAUSE_MS_MIN: u32 = 100;
+
+/// The longest pause: what the server waits for may be over at any time.
+pub const PAUSE_MS_MAX: u32 = 6400;
+
+/// Pauses in a row before what the server says is the end of the operation: two minutes, which outlast the 90 s in which a
+/// Linux server that has restarted lets old clients go first.
+pub const PAUSES_MAX: u32 = 24;
+
+/// Sessions, clients and opens that are made anew in a row, with nothing gained, before what the server says is the end of
+/// the operation. A restart takes one or two.
+pub const RECOVERIES_MAX: u32 = 8;
+
 /// So many bytes of a frame count as progress and renew the deadline. A line of 33 bytes a second still
 /// passes with the default time-out.
 pub const PROGRESS_LEN: u32 = 1024;

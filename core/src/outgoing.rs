@@ -2,8 +2,10 @@
 
 use crate::compound::Cost;
 use crate::counters::Counters;
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::inflight::{Inflight, Slot, Ticket};
+use crate::pauses::Pauses;
+use crate::time::Millis;
 use crate::wire::Writer;
 
 /// `sent..encoded` of `tx` is not transmitted yet.
@@ -16,6 +18,8 @@ pub(crate) struct Outgoing<'s> {
     pub counters: Counters,
     /// The most bytes that the heads of the replies of one frame may take.
     pub reply_len_max: usize,
+    pub now: Millis,
+    pub pauses: Pauses,
 }
 
 impl<'s> Outgoing<'s> {
@@ -88,6 +92,18 @@ impl<'s> Outbox<'_, 's> {
     /// `len` bytes of a file need not be asked for, because they are a hole.
     pub(crate) fn count_hole(&mut self, len: u64) {
         self.outgoing.counters.hole_bytes += len;
+    }
+
+    /// Whether no reply is awaited by anybody: the connection, or the session, may be exchanged for another.
+    pub fn is_quiet(&self) -> bool {
+        self.outgoing.inflight.awaited() == 0
+    }
+
+    /// The server asks to be asked later: the same is to be asked again, and nothing else before, once a pause is over.
+    /// After [`PAUSES_MAX`](crate::limits::PAUSES_MAX) of them in a row what the server has said stands.
+    pub fn pause(&mut self, said: Refusal) -> Result<(), Error> {
+        let now = self.outgoing.now;
+        if self.outgoing.pauses.begin(now) { Ok(()) } else { Err(Error::Refused(said)) }
     }
 
     /// How many requests of the asking operation, or lane of it, are in flight.

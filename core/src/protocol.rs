@@ -71,6 +71,8 @@ pub enum Ask<'p, H> {
         /// What Open gave.
         handle: H,
     },
+    /// The server need remember nothing of this client any more.
+    Disconnect,
 }
 
 /// What came of an ask.
@@ -82,7 +84,8 @@ pub enum Progress {
     Wait,
     /// Nothing is left to be sent.
     Complete,
-    /// A connection to this port is needed first, in place of the one there is. Ask again when it is there.
+    /// A connection to this port is needed first, in place of the one there is. Ask again when it is there. Said only while
+    /// no reply is awaited ([`Outbox::is_quiet`]).
     Connect(u16),
 }
 
@@ -126,7 +129,8 @@ pub enum Answer<H> {
     Data,
     /// The file ends at or before the start of the slot's extent.
     EndOfFile,
-    /// Nothing, and the same is to be asked again: the protocol will do it in another way.
+    /// Nothing, and the same is to be asked again: the protocol will do it in another way, or after a pause
+    /// ([`Outbox::pause`]).
     Again,
     /// Entries of a directory at `start` in the message, `len` bytes.
     Entries {

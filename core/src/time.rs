@@ -21,6 +21,12 @@ pub trait Clock {
     fn runs(&self) -> bool {
         true
     }
+
+    /// Returns at this time, or earlier: then it is called again. Only for a clock that runs. Unless there is a better way
+    /// it returns at once, so that the caller goes round until then.
+    fn wait(&self, _until: Millis) {
+        core::hint::spin_loop();
+    }
 }
 
 /// A clock that stands still: no deadline ever passes. For a caller whose transport has time-outs of its own.

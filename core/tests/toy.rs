@@ -16,6 +16,7 @@ mod toy {
     mod lies;
     mod listing;
     mod misuse;
+    mod pauses;
     mod reading;
     mod sealing;
     mod seeds;

@@ -16,7 +16,7 @@ use smoltcp::time::Instant;
 /// What an operation came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<O> {
-    /// It waits for the network: poll the interface, and come again.
+    /// It waits for the network: poll the interface, and come again, at [`Client::wakes`] at the latest.
     Waits,
     /// It wants a connection to this port in place of the one there is: connect the socket, say
     /// [`Client::connected`], and come again.
@@ -54,6 +54,7 @@ pub fn advance<P: Protocol, O: Operation<P>>(
                 Err(_) => client.closed(),
             },
             Step::Connect(port) => return Ok(Progress::Connect(port)),
+            Step::Wait(_) => return Ok(Progress::Waits),
             Step::Item(item) => each(item),
             Step::Done(result) => return result.map(Progress::Done),
         }

@@ -24,6 +24,11 @@ impl Clock for MonotonicClock {
     fn now(&self) -> Millis {
         Millis(u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
+
+    fn wait(&self, until: Millis) {
+        let left = until.0.saturating_sub(self.now().0);
+        std::thread::sleep(std::time::Duration::from_millis(left));
+    }
 }
 
 #[cfg(test)]
@@ -36,5 +41,13 @@ mod tests {
         let earlier = clock.now();
         std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(clock.runs() && clock.now() > earlier);
+    }
+
+    #[test]
+    fn it_waits_as_long_as_is_asked_and_for_the_past_not_at_all() {
+        let clock = MonotonicClock::new();
+        clock.wait(Millis(20));
+        assert!(clock.now() >= Millis(20));
+        clock.wait(Millis(0));
     }
 }

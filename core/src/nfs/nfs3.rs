@@ -68,6 +68,8 @@ pub struct Nfs3<'s> {
     /// What was mounted, and how many bytes of the configured path lead there.
     root: Option<(Fh, usize)>,
     read_len_max: u32,
+    /// The server may know READDIRPLUS.
+    plus: bool,
     /// How many bytes of the last path led to a symbolic link.
     link_end: usize,
 }
@@ -87,7 +89,7 @@ impl<'s> Nfs3<'s> {
         let (xid, nfs_port) = (config.xid, config.nfs_port.unwrap_or(v3::PORT));
         let mount_port = config.mount_port.unwrap_or(0);
         let port = config.mount_port.unwrap_or(config.portmap_port);
-        Nfs3 { config, xid, port, mount_port, nfs_port, root: None, read_len_max: 0, link_end: 0 }
+        Nfs3 { config, xid, port, mount_port, nfs_port, root: None, read_len_max: 0, plus: true, link_end: 0 }
     }
 
     /// Where the transport must be connected to at first.
@@ -230,6 +232,8 @@ impl Protocol for Nfs3<'_> {
     ) -> Result<Progress, Error> {
         match ask {
             Ask::Connect => self.connect(stage, out),
+            // A mount is nothing but a line in the server's list, and that a guess.
+            Ask::Disconnect => Ok(Progress::Complete),
             _ => self.encode_ask(ask, stage, out),
         }
     }
@@ -238,7 +242,7 @@ impl Protocol for Nfs3<'_> {
         &mut self,
         reply: Reply<'_>,
         stage: Option<&mut Stage>,
-        _: &mut Outbox<'_, '_>,
+        out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
         let Some(stage) = stage else { return Ok(Answer::Nothing) };
         let results = super::rpc::Reply::decode(reply.message)?.results(Message::name_of(reply.slot.kind));
@@ -250,7 +254,7 @@ impl Protocol for Nfs3<'_> {
                 Ok(Answer::Nothing)
             }
             kind::EXPORT => exports::decode(results, body).inspect_err(|_| stage.end()),
-            _ => self.call_goes_on(&reply, results, body, stage),
+            _ => self.call_goes_on(&reply, results, body, stage, out),
         }
     }
 
@@ -260,7 +264,8 @@ impl Protocol for Nfs3<'_> {
     }
 
     fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error> {
-        let mut decoder = Entries::of_readdirplus(entries.get(at..).unwrap_or(&[]));
+        let rest = entries.get(at..).unwrap_or(&[]);
+        let mut decoder = if self.plus { Entries::of_readdirplus(rest) } else { Entries::of_readdir(rest) };
         let entry = decoder.next().ok_or(Error::Malformed("entryplus3"))??;
         let left = decoder.left();
         let unknown = Attributes { kind: Kind::Other, id: Some(entry.fileid), ..Attributes::default() };

@@ -1,20 +1,25 @@
 //! NFSv4 as a protocol behind the seam, minor versions 0, 1 and 2: `connect` finds the minor version and, from 1 on,
 //! creates a session; `calls` is what an operation becomes, `answers` what the replies mean, `receive` tells replies apart.
 //!
-//! Nothing is opened but for a `map`: a READ with a special stateid keeps no state on the server. So at minor version 0
-//! there is not even a client id, and from 1 on a session has nothing to lose that is not asked for again.
+//! Nothing is opened but for a `map`, and where a server takes no special stateid (`open`): a READ with one keeps no state on
+//! the server. So at minor version 0 there is not even a client id (but see `open_by_name`), and from 1 on a session has nothing to lose that is not
+//! asked for again: `recover` makes a new one under whatever is asked.
 
 mod answers;
 mod calls;
 mod connect;
 mod map;
+mod open;
+mod open_by_name;
 mod path;
 mod receive;
+mod recover;
 mod sent;
 mod session;
 #[cfg(test)]
 mod tests;
 
+pub use answers::locations;
 pub use calls::Stage;
 
 use super::rpc::{Call, Credential, RecordMark};
@@ -28,7 +33,10 @@ use crate::outgoing::Outbox;
 use crate::plan::Limits;
 use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
 use crate::segment::Extent;
+use open::Opened;
+use open_by_name::Naming;
 use receive::Coming;
+use recover::Standing;
 use sent::{Access, Sent, What};
 use session::Session;
 
@@ -62,9 +70,9 @@ pub struct Config<'s> {
     pub minor: Option<u32>,
     /// Any number: the first xid. A server that remembers a client's last xids must not take new ones for these.
     pub xid: u32,
-    /// Another one each time the client starts. Only minor versions 1 and 2 tell it.
+    /// Another one each time the client starts. Minor version 0 tells it only to open, which few servers want.
     pub verifier: [u8; 8],
-    /// What tells this client from all others of the server, at most 1024 bytes. Only minor versions 1 and 2 tell it.
+    /// What tells this client from all others of the server, at most 1024 bytes. Minor version 0 tells it only to open.
     pub owner: &'s [u8],
 }
 
@@ -81,15 +89,22 @@ pub struct Nfs4<'s> {
     config: Config<'s>,
     xid: u32,
     minor: u32,
+    standing: Standing,
     /// What EXCHANGE_ID said, for CREATE_SESSION: the client, and the number of its next session.
-    client: Option<(u64, u32)>,
+    client: (u64, u32),
+    /// One that is lost is kept for as long as replies in it may come.
     session: Option<Session>,
+    /// How much was made anew since the last answer.
+    recoveries: u32,
     /// 0 before Connect has succeeded. That of the file opened last: what is longer than another file system's is
     /// answered in part, and the rest asked again.
     read_len_max: u32,
     lease_seconds: Option<u32>,
     /// By which stateid is read: as far as is known, the server takes it.
     access: Access,
+    opened: Option<Opened>,
+    /// Of minor version 0, which needs it only to open.
+    naming: Naming,
     /// The server may know READ_PLUS.
     plus: bool,
     /// The segments of the reply that is coming in.
@@ -108,11 +123,15 @@ impl<'s> Nfs4<'s> {
                 None => MINOR_MAX,
             },
             config,
-            client: None,
+            standing: Standing::Stranger,
+            client: (0, 0),
             session: None,
+            recoveries: 0,
             read_len_max: 0,
             lease_seconds: None,
             access: Access::Bypass,
+            opened: None,
+            naming: Naming::Stranger,
             plus: true,
             coming: None,
             link_end: 0,
@@ -161,7 +180,7 @@ impl<'s> Nfs4<'s> {
         let slotid = sequence.map_or(0, |args| args.slotid);
         let slot = Slot::awaiting(self.xid.into(), sent.kind(), slotid, extent);
         match sent.what {
-            What::MapClose => out.expect_nothing(slot)?,
+            What::Close => out.expect_nothing(slot)?,
             _ => out.expect(slot)?,
         }
         if let (Some(session), Some(_)) = (&mut self.session, sequence) {
@@ -301,6 +320,7 @@ impl Protocol for Nfs4<'_> {
     ) -> Result<Progress, Error> {
         match ask {
             Ask::Connect => self.connect(stage, out),
+            Ask::Disconnect => self.disconnect(stage, out),
             _ => self.encode_ask(ask, stage, out),
         }
     }
@@ -315,7 +335,13 @@ impl Protocol for Nfs4<'_> {
         let mut lost = Stage::default();
         let awaited = stage.is_some();
         let stage = stage.unwrap_or(&mut lost);
-        let answer = self.decode_reply(&reply, sent, awaited.then_some(&mut *stage), out);
+        let answer = match self.decode_reply(&reply, sent, awaited.then_some(&mut *stage), out) {
+            Err(Error::Refused(refusal)) if awaited => self.mend(refusal, sent, stage, out),
+            answer => answer,
+        };
+        if !matches!(answer, Err(_) | Ok(Answer::Nothing | Answer::Again)) {
+            self.recoveries = 0;
+        }
         if answer.is_err() && !sent.what.reads() {
             stage.end();
         }

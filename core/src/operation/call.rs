@@ -110,6 +110,13 @@ operation! {
 }
 
 operation! {
+    /// Tells the server that it need remember nothing of this client any more, where a protocol has words for that. The last
+    /// operation of a connection, but for another [`Connect`], also if it is dropped half-way. A refusal has no consequence, and leaving it out has none
+    /// but that the server remembers for a while.
+    Disconnect() asks Ask::Disconnect, gives (): _ => ()
+}
+
+operation! {
     /// Gives a handle back. `Done` as soon as the request is sent: nobody waits for the reply, and a refusal has no
     /// consequence.
     Close(file: &File<P::Handle>) asks Ask::Close { handle: file.handle }, gives (): _ => ()

@@ -56,7 +56,7 @@ impl<P: Protocol> Job<P> for Map<P> {
     }
 
     fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        if self.mapping.verifies() {
+        if self.mapping.verifies() && self.refused.is_none() {
             return self.mapping.verify(protocol, &mut self.stage, out);
         }
         match self.mapping.ask(protocol, &mut self.stage, out)? {

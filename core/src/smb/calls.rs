@@ -93,14 +93,14 @@ impl Smb<'_> {
             stage.phase = Phase::Asked;
             return self.send_negotiate(out);
         }
-        if let Ask::Connect = ask {
+        if let Ask::Connect | Ask::Disconnect = ask {
             return Ok(Progress::Complete);
         }
         if !self.session.ready {
             return Err(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"));
         }
         match ask {
-            Ask::Connect => Ok(Progress::Complete),
+            Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Open { path, .. } => {
                 let body = |w: &mut Writer<'_>| create::Request::file(path).encode(w);
                 self.once(stage, out, Phase::Opening, &[create_member(&body)])

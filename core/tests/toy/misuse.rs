@@ -118,6 +118,7 @@ fn steps_without_bytes_change_nothing() {
             Step::Transmit(bytes) => (1, bytes.len()),
             Step::Receive(window) => (2, window.len()),
             Step::Connect(port) => (5, port.into()),
+            Step::Wait(until) => (6, until.0 as usize),
             Step::Item(()) => (3, 0),
             Step::Done(result) => (4, result.unwrap().len as usize),
         });

@@ -31,6 +31,7 @@ pub const OK: u8 = 0;
 pub const EOF: u8 = 1;
 pub const REFUSED: u8 = 2;
 pub const PENDING: u8 = 3;
+pub const LATER: u8 = 4;
 
 /// In a mark: the frame goes on after these bytes.
 pub const MORE: u32 = 1 << 31;
@@ -131,9 +132,9 @@ impl ReplyHead {
         })
     }
 
-    fn refusal(&self) -> Error {
+    fn refusal(&self) -> Refusal {
         let reason = if self.len == 2 { Reason::NotFound } else { Reason::Other };
-        Error::Refused(Refusal { reason, code: self.len, name: "", during: "TOY" })
+        Refusal { reason, code: self.len, name: "", during: "TOY" }
     }
 }
 
@@ -293,6 +294,14 @@ fn listed(mut body: Reader<'_>, stage: Option<&mut Stage>) -> Result<Answer<u32>
     Ok(Answer::Entries { start: HEAD_LEN + 8, len: body.rest().len() })
 }
 
+/// The same is to be asked again after a pause, or what was said is the end.
+fn later(said: Refusal, stage: Option<&mut Stage>, out: &mut Outbox<'_, '_>) -> Result<Answer<u32>, Error> {
+    let Some(stage) = stage else { return Ok(Answer::Nothing) };
+    stage.asked = false;
+    out.pause(said).inspect_err(|_| (stage.asked, stage.ended) = (true, true))?;
+    Ok(Answer::Again)
+}
+
 impl Protocol for Toy {
     type Handle = u32;
     type Stage = Stage;
@@ -361,7 +370,9 @@ impl Protocol for Toy {
                 want if want > head.len() => Ok(Head::Need(want)),
                 _ => Ok(Head::Message { slot, pad }),
             },
-            (EOF, READ | PLUS, Some(_)) | (REFUSED | PENDING, _, Some(_)) => Ok(Head::Message { slot, pad }),
+            (EOF, READ | PLUS, Some(_)) | (REFUSED | PENDING | LATER, _, Some(_)) => {
+                Ok(Head::Message { slot, pad })
+            }
             _ => Err(Error::Malformed("status")),
         }
     }
@@ -405,7 +416,7 @@ impl Protocol for Toy {
                 let extent = Extent { offset: from, len };
                 self.send(Request { kind: MAP, handle, extent, path: "" }, false, out)
             }
-            Ask::Map { .. } => Ok(Progress::Complete),
+            Ask::Map { .. } | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Look { handle } => {
                 self.send(Request { kind: LOOK, handle, extent: NOWHERE, path: "" }, false, out)
             }
@@ -430,7 +441,8 @@ impl Protocol for Toy {
         }
         let mut body = Reader::new(&reply.message[HEAD_LEN..]);
         match (head.status, head.kind) {
-            (REFUSED, _) => Err(head.refusal()),
+            (LATER, _) => later(head.refusal(), stage, out),
+            (REFUSED, _) => Err(Error::Refused(head.refusal())),
             (EOF, _) => Ok(Answer::EndOfFile),
             (_, CONNECT) => {
                 self.read_len_max = body.le32("longest read")?;

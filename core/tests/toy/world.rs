@@ -4,7 +4,7 @@ use super::peer::{Peer, Told, byte_at};
 use super::protocol::{DOOR, Toy};
 use pagewire::inflight::Slot;
 use pagewire::operation::{Item, Operation};
-use pagewire::{Client, Connect, Entry, Error, File, List, Open, Stat, Step, Storage};
+use pagewire::{Client, Connect, Entry, Error, File, List, Millis, Open, Stat, Step, Storage};
 
 /// Memory to lend.
 pub struct Memory {
@@ -41,6 +41,8 @@ pub enum Did<O> {
     Sent,
     Received,
     Lent,
+    /// Nothing, up to this time.
+    Paused(Millis),
     Ended(Result<O, Error>),
 }
 
@@ -91,6 +93,7 @@ impl<'m> World<'m> {
                 self.client.connected();
                 Did::Sent
             }
+            Step::Wait(until) => Did::Paused(until),
             Step::Item(item) => {
                 each(&self.peer, item);
                 Did::Lent
@@ -105,8 +108,10 @@ impl<'m> World<'m> {
         mut each: impl FnMut(&Peer, Item<'_, Toy, O>),
     ) -> Result<O::Output, Error> {
         loop {
-            if let Did::Ended(result) = self.step(op, &mut each) {
-                return result;
+            match self.step(op, &mut each) {
+                Did::Ended(result) => return result,
+                Did::Paused(until) => self.client.tell(until),
+                _ => {}
             }
         }
     }

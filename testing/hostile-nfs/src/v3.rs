@@ -55,7 +55,7 @@ impl Version for V3 {
     }
 
     fn listed(config: &Config, node: &Node) -> Attributes {
-        match config.attributes {
+        match config.attributes && !config.plain_listings {
             true => Attributes { hidden: node.name().starts_with('.'), ..scene::attributes(node) },
             false => Attributes { kind: pagewire::Kind::Other, id: Some(node.id), ..Attributes::default() },
         }

@@ -14,13 +14,15 @@ pub struct Session<'s, P: Protocol, L> {
     pub client: Client<'s, P>,
     /// Its other end.
     pub link: L,
+    /// How many pauses there were, because the other end asked to be asked later.
+    pub pauses: usize,
     steps: usize,
 }
 
 impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
     /// Nothing is sent yet. `Budget` if the storage is too small.
     pub fn new(storage: Storage<'s>, protocol: P, link: L) -> Result<Self, Error> {
-        Ok(Session { client: Client::new(storage, protocol)?, link, steps: 0 })
+        Ok(Session { client: Client::new(storage, protocol)?, link, pauses: 0, steps: 0 })
     }
 
     /// Runs an operation whose items are of no interest.
@@ -63,6 +65,7 @@ impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
                         self.client.closed();
                     }
                 }
+                Step::Wait(until) => self.pause(op, until),
                 Step::Transmit(bytes) => {
                     assert!(!bytes.is_empty(), "nothing is to be transmitted");
                     let sent = self.link.send(bytes);
@@ -99,9 +102,20 @@ impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
                 },
                 Step::Item(_) => {}
                 Step::Connect(port) => panic!("{port} was connected to before"),
+                Step::Wait(until) => self.client.tell(until),
             }
         }
         true
+    }
+
+    /// Nothing is asked before a pause has ended, and then something is.
+    fn pause<O: Operation<P>>(&mut self, op: &mut O, until: Millis) {
+        self.pauses += 1;
+        assert_eq!((self.client.wakes(), self.client.deadline()), (Some(until), None));
+        self.client.tell(Millis(until.0 - 1));
+        assert!(matches!(self.client.step(op), Step::Wait(same) if same == until), "it has not ended yet");
+        self.client.tell(until);
+        assert!(matches!(self.client.step(op), Step::Transmit(_)), "what was refused is asked again");
     }
 
     /// Nothing comes until the deadline, which is not over a millisecond earlier.

@@ -253,6 +253,7 @@ fn read_back(
     }
     let mut stats = super::stats::Stats::new("demo");
     session.account(&mut stats);
+    session.leave();
     (row.requests, row.round_trips) = (stats.requests, stats.round_trips);
     Ok(row)
 }

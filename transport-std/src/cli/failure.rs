@@ -87,6 +87,8 @@ pub enum Cause {
     Engine(Error),
     /// A symbolic link that is not followed.
     Link(Box<Link>),
+    /// It is on another server, as this one says: where.
+    Moved(Refusal, String),
     /// Link upon link.
     TooManyLinks,
     /// It is no file that can be read.
@@ -131,7 +133,7 @@ impl Failure {
             Cause::NoPassword(_) | Cause::OnlyAsGuest(_) => Exit::Authentication,
             Cause::Network(_) => Exit::Network,
             Cause::Engine(error) => exit_of(error),
-            Cause::Link(_) | Cause::NoFile(_) => Exit::Refused,
+            Cause::Link(_) | Cause::Moved(..) | Cause::NoFile(_) => Exit::Refused,
             Cause::TooManyLinks => Exit::NotFound,
             Cause::Changed(_) => Exit::Changed,
             Cause::BrokenPipe => Exit::Ok,
@@ -149,6 +151,7 @@ impl Failure {
             Cause::Network(_) => "network",
             Cause::Engine(error) => kind_of(error),
             Cause::Link(_) => "symlink",
+            Cause::Moved(..) => "moved",
             Cause::TooManyLinks => "too_many_links",
             Cause::NoFile(_) => "no_file",
             Cause::Changed(_) => "changed",
@@ -223,6 +226,7 @@ impl fmt::Display for Cause {
                 let Link { target, why, .. } = &**link;
                 write!(f, "a symbolic link on the way points to {}, {why}", safe::text(target))
             }
+            Cause::Moved(_, place) => write!(f, "the server says that this is at {}", safe::text(place)),
             Cause::TooManyLinks => write!(f, "too many symbolic links: more than {LINKS_MAX}"),
             Cause::NoFile(Kind::Directory) => f.write_str("it is a directory"),
             Cause::NoFile(_) => f.write_str("it is no regular file"),

@@ -34,6 +34,7 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
         Cause::Engine(Error::Refused(refusal)) => refused(refusal, failure.as_nobody),
         Cause::Engine(error) => engine(error, failure.stage),
         Cause::Link(_) => Some("name what it points to"),
+        Cause::Moved(..) => Some("ask there"),
         Cause::TooManyLinks => Some("they may lead in a circle: name the file itself"),
         Cause::NoFile(Kind::Directory) => Some("`pagewire ls` shows what is in it"),
         Cause::NoFile(_) => None,

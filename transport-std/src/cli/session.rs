@@ -15,11 +15,12 @@ use pagewire::operation::{Item, Operation};
 use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Content, Entry, Error, File, List, Map, MapSegment, Open, Reason,
-    Refusal, Sink, Space, Stat, Statfs, Stream, plan,
+    Attributes, Client, Close, Connect, Content, Disconnect, Entry, Error, File, List, Map, MapSegment, Open,
+    Reason, Refusal, Sink, Space, Stat, Statfs, Stream, plan,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -74,6 +75,9 @@ pub trait Session {
 
     /// Adds what it has cost to `stats`. Once, at its end.
     fn account(&self, stats: &mut Stats);
+
+    /// Tells the server that this is the end, so that it can forget the client. What it says about it is of no interest.
+    fn leave(&mut self);
 }
 
 /// A connection and what drives it.
@@ -88,6 +92,9 @@ pub struct Connection<'m, P: Spoken> {
     /// The transport broke: the engine cannot know.
     cut: bool,
 }
+
+/// How long the server may take to let a client go that has all it wanted.
+const LEAVING_MS: u32 = 1000;
 
 /// Connects to an SMB server, and says nothing to it yet.
 pub fn dial_smb<'m>(
@@ -201,7 +208,19 @@ impl<P: Spoken> Session for Connection<'_, P> {
         ring: &mut dyn Sink,
         each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
     ) -> Result<u64, Failure> {
-        let outcome = self.opened().and_then(|file| self.run(&mut Stream::new(&file, 0, ring), each));
+        let begun = Cell::new(false);
+        let mut each = |content: Content<'_>| {
+            begun.set(true);
+            each(content)
+        };
+        let mut outcome = self.stream_opened(ring, &mut each);
+        if let (Err(Cause::Engine(Error::Refused(Refusal { reason: Reason::Expired, .. }))), false) =
+            (&outcome, begun.get())
+        {
+            // That a server of NFS 4.0 wants files to be opened by name shows only when one is read.
+            self.open(url)?;
+            outcome = self.stream_opened(ring, &mut each);
+        }
         outcome.map_err(|cause| self.failure(format!("reading {url}"), cause))
     }
 
@@ -261,6 +280,13 @@ impl<P: Spoken> Session for Connection<'_, P> {
         self.client.protocol().account(stats);
         stats.add(self.client.counters());
     }
+
+    fn leave(&mut self) {
+        if !self.is_lost() {
+            self.client.set_timeout_ms(LEAVING_MS);
+            let _ = self.run(&mut Disconnect::new(), |()| Ok(()));
+        }
+    }
 }
 
 impl<'m> Connection<'m, Nfs3<'m>> {
@@ -274,6 +300,15 @@ impl<'m> Connection<'m, Nfs3<'m>> {
 impl<'m, P: Spoken> Connection<'m, P> {
     fn opened(&self) -> Result<File<P::Handle>, Cause> {
         self.file.ok_or(Cause::Engine(Error::Invalid("no file is open")))
+    }
+
+    fn stream_opened(
+        &mut self,
+        ring: &mut dyn Sink,
+        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
+    ) -> Result<u64, Cause> {
+        let file = self.opened()?;
+        self.run(&mut Stream::new(&file, 0, ring), each)
     }
 
     /// Runs `op` on the path of `url`, and where that meets a symbolic link, on the path that is meant, if links are
@@ -300,9 +335,11 @@ impl<'m, P: Spoken> Connection<'m, P> {
 
     /// The path that is meant by `path`, if it was a symbolic link that was the `cause`.
     fn follow(&self, path: &str, cause: Cause) -> Result<String, Cause> {
-        let Cause::Engine(Error::Refused(refusal @ Refusal { reason: Reason::Symlink, .. })) = cause else {
-            return Err(cause);
-        };
+        let Cause::Engine(Error::Refused(refusal)) = cause else { return Err(cause) };
+        if refusal.reason != Reason::Symlink {
+            let moved = P::moved(self.client.frame());
+            return Err(moved.map_or(cause, |place| Cause::Moved(refusal, place)));
+        }
         let Some(link) = self.client.link(path) else { return Err(cause) };
         let target = link.target.to_string();
         let meant = links::resolve(path, link.end, &target);

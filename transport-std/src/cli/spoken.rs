@@ -5,7 +5,7 @@ use super::links;
 use super::stats::Stats;
 use super::target::{Place, Target, Who};
 use super::url::Wire;
-use pagewire::nfs::{Nfs3, Nfs4};
+use pagewire::nfs::{Nfs3, Nfs4, nfs4};
 use pagewire::protocol::Protocol;
 use pagewire::smb::seal::Cipher;
 use pagewire::smb::sign::SigningAlgorithm;
@@ -33,6 +33,11 @@ pub trait Spoken: Protocol {
 
     /// What a user of `target` calls it.
     fn explain(cause: Cause, target: &Target) -> Cause;
+
+    /// Where the server says that something is which it does not have, if the last `frame` says so.
+    fn moved(_frame: &[u8]) -> Option<String> {
+        None
+    }
 
     /// What was negotiated, in words.
     fn describe(&self) -> String;
@@ -155,6 +160,13 @@ impl Spoken for Nfs4<'_> {
 
     fn describe(&self) -> String {
         format!("NFS {}", self.minor().map_or("4", nfs4_name))
+    }
+
+    fn moved(frame: &[u8]) -> Option<String> {
+        let place = nfs4::locations(frame)?.locations().next()?;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let names: Vec<String> = place.rootpath.iter().map(text).collect();
+        Some(format!("{}:/{}", place.server.iter().next().map(text)?, names.join("/")))
     }
 
     fn account(&self, stats: &mut Stats) {

@@ -73,6 +73,7 @@ impl From<&Failure> for Trouble {
         let refusal = match &failure.cause {
             Cause::Engine(Error::Refused(refusal)) => Some(refusal),
             Cause::Link(link) => Some(&link.refusal),
+            Cause::Moved(refusal, _) => Some(refusal),
             _ => None,
         };
         Trouble {

@@ -128,6 +128,7 @@ impl<'c> Visitor<'c> {
             }
         };
         session.account(&mut report.stats);
+        session.leave();
         served
     }
 

@@ -8,7 +8,7 @@ use crate::nfs::path::{component, components};
 use crate::nfs::rpc;
 use crate::nfs::status::Status;
 use crate::nfs::v3::fattr3::{Fattr3, FileType};
-use crate::nfs::v3::{Fh, Procedure, fsinfo, fsstat, getattr, lookup, read, readdirplus, readlink};
+use crate::nfs::v3::{Fh, Procedure, fsinfo, fsstat, getattr, lookup, read, readdir, readdirplus, readlink};
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, File, Progress, Reply};
 use crate::segment::Extent;
@@ -19,6 +19,8 @@ pub struct Stage {
     pub(super) phase: Phase,
     /// How many bytes of the path are done with: walked, or (connecting) still to be mounted.
     pub(super) at: usize,
+    /// The same after the LOOKUP in flight.
+    until: usize,
     /// What was found there.
     found: Option<Found>,
     /// A file is to be opened, and not only looked at.
@@ -100,12 +102,12 @@ impl Nfs3<'_> {
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Look { handle } => self.send_getattr(handle, out),
             // NFSv3 knows no open files, and no holes.
-            Ask::Close { .. } | Ask::Connect | Ask::Map { .. } => Ok(Progress::Complete),
+            Ask::Close { .. } | Ask::Connect | Ask::Disconnect | Ask::Map { .. } => Ok(Progress::Complete),
             Ask::Open { path, .. } | Ask::Stat { path } => self.walk(path, stage, out, Self::look),
             Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
             Ask::List { path } => match stage.phase {
-                Phase::More => self.send_readdirplus(stage, out),
-                _ => self.walk(path, stage, out, Self::send_readdirplus),
+                Phase::More => self.send_listing(stage, out),
+                _ => self.walk(path, stage, out, Self::send_listing),
             },
         }
     }
@@ -141,9 +143,7 @@ impl Nfs3<'_> {
                 Some((name, end)) => {
                     check_name(name)?;
                     let progress = self.send_lookup(found.handle, name, out)?;
-                    if progress == Progress::Sent {
-                        stage.at = end;
-                    }
+                    stage.until = end;
                     Ok(progress)
                 }
                 None => {
@@ -199,18 +199,26 @@ impl Nfs3<'_> {
         })
     }
 
-    /// As many entries as `rx` holds.
-    fn send_readdirplus(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    /// As many entries as `rx` holds: READDIRPLUS, or READDIR, whose entries have no attributes, where that is not there.
+    fn send_listing(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let dir = found(stage)?.handle;
-        let heads = rpc::REPLY_HEAD_MAX.saturating_add(readdirplus::REPLY_HEAD_MAX);
+        let (plus, cookie, cookieverf) = (self.plus, stage.cookie, stage.cookieverf);
+        let (procedure, listing, least) = match plus {
+            true => (Procedure::READDIRPLUS, readdirplus::REPLY_HEAD_MAX, readdirplus::MAXCOUNT_MIN),
+            false => (Procedure::READDIR, readdir::REPLY_HEAD_MAX, readdir::COUNT_MIN),
+        };
+        let heads = rpc::REPLY_HEAD_MAX.saturating_add(listing);
         let room = out.lent().reply.saturating_sub(heads).min(LISTING_LEN_MAX);
-        let least = heads.saturating_add(readdirplus::MAXCOUNT_MIN as usize);
-        out.can_ever_hold(&Cost { reply: least, ..Cost::default() })?;
-        let (cookie, cookieverf) = (stage.cookie, stage.cookieverf);
-        let maxcount = room as u32;
-        let message = Message::nfs(Procedure::READDIRPLUS, readdirplus::REPLY_HEAD_MAX.saturating_add(room));
-        let progress = self.call(out, message, &|w| {
-            readdirplus::Request { dir, cookie, cookieverf, dircount: maxcount, maxcount }.encode(w)
+        let reply = heads.saturating_add(least as usize);
+        out.can_ever_hold(&Cost { reply, ..Cost::default() })?;
+        // At most `LISTING_LEN_MAX`.
+        let count = room as u32;
+        let message = Message::nfs(procedure, listing.saturating_add(room));
+        let progress = self.call(out, message, &|w| match plus {
+            true => {
+                readdirplus::Request { dir, cookie, cookieverf, dircount: count, maxcount: count }.encode(w)
+            }
+            false => readdir::Request { dir, cookie, cookieverf, count }.encode(w),
         })?;
         if progress == Progress::Sent {
             stage.phase = Phase::Asked;
@@ -225,12 +233,39 @@ impl Nfs3<'_> {
         results: usize,
         body: &[u8],
         stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
-        let answer = self.decode_results(reply, results, body, stage);
-        if answer.is_err() && u32::from(reply.slot.kind) != Procedure::READ.0 {
+        let procedure = Procedure(reply.slot.kind.into());
+        let answer = match self.decode_results(reply, results, body, stage) {
+            Err(Error::Refused(refusal)) => self.mend(refusal, procedure, stage, out),
+            answer => answer,
+        };
+        if answer.is_err() && procedure != Procedure::READ {
             stage.end();
         }
         answer
+    }
+
+    /// What is asked again, after a pause or in another way, or the refusal.
+    fn mend(
+        &mut self,
+        refusal: Refusal,
+        procedure: Procedure,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<Fh>, Error> {
+        match (Status(refusal.code), procedure) {
+            (Status::JUKEBOX, _) => out.pause(refusal)?,
+            // A listing that has begun cannot go on in another way: each has cookies of its own.
+            (Status::NOTSUPP, Procedure::READDIRPLUS) if stage.cookie == 0 => self.plus = false,
+            _ => return Err(Error::Refused(refusal)),
+        }
+        stage.phase = match (procedure, stage.phase) {
+            (Procedure::FSINFO, _) => Phase::Mounting,
+            (_, Phase::Asked | Phase::Link) => Phase::Walking,
+            (_, phase) => phase,
+        };
+        Ok(Answer::Again)
     }
 
     fn decode_results(
@@ -247,6 +282,7 @@ impl Nfs3<'_> {
             }
             Procedure::LOOKUP => {
                 let response = lookup::Response::decode(body)?;
+                stage.at = stage.until;
                 stage.found = Some(Found { handle: response.object, attributes: response.obj_attributes });
                 if response.obj_attributes.is_none() {
                     stage.phase = Phase::Looking;
@@ -270,8 +306,11 @@ impl Nfs3<'_> {
                 let head = read::Head::decode(body)?;
                 Ok(if head.is_empty() { Answer::EndOfFile } else { Answer::Data })
             }
-            Procedure::READDIRPLUS => {
-                let listing = readdirplus::decode(body, stage.cookie)?;
+            procedure @ (Procedure::READDIRPLUS | Procedure::READDIR) => {
+                let listing = match procedure {
+                    Procedure::READDIR => readdir::decode(body, stage.cookie)?,
+                    _ => readdirplus::decode(body, stage.cookie)?,
+                };
                 if listing.cookie == stage.landmark && !listing.eof {
                     return Err(Error::Misbehaved("entry3.cookie"));
                 }

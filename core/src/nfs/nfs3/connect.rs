@@ -17,7 +17,7 @@ impl Nfs3<'_> {
         match stage.phase {
             // Elsewhere after `Exports`, or after a Connect that failed.
             Phase::Start if self.port != Nfs3::first_port(&self.config) => {
-                self.go_to(Nfs3::first_port(&self.config))
+                Ok(self.go_to(Nfs3::first_port(&self.config), out))
             }
             Phase::Start if self.config.mount_port.is_none() => {
                 let progress = self.send_getport(mount::PROGRAM, mount::VERSION, kind::GETPORT_MOUNT, out)?;
@@ -34,13 +34,15 @@ impl Nfs3<'_> {
                 }
                 Ok(progress)
             }
-            Phase::Start | Phase::Ports if self.port != self.mount_port => self.go_to(self.mount_port),
+            Phase::Start | Phase::Ports if self.port != self.mount_port => {
+                Ok(self.go_to(self.mount_port, out))
+            }
             Phase::Start | Phase::Ports => {
                 (stage.phase, stage.at) = (Phase::Mounting, self.config.path.len());
                 self.send_mnt(stage.at, out)
             }
             Phase::Mounting if self.root.is_none() => self.send_mnt(stage.at, out),
-            Phase::Mounting if self.port != self.nfs_port => self.go_to(self.nfs_port),
+            Phase::Mounting if self.port != self.nfs_port => Ok(self.go_to(self.nfs_port, out)),
             Phase::Mounting => {
                 let progress = self.send_fsinfo(out)?;
                 if progress == Progress::Sent {
@@ -52,9 +54,13 @@ impl Nfs3<'_> {
         }
     }
 
-    pub(super) fn go_to(&mut self, port: u16) -> Result<Progress, Error> {
+    /// Once nothing is in flight here, which may be what a dropped operation has asked.
+    pub(super) fn go_to(&mut self, port: u16, out: &Outbox<'_, '_>) -> Progress {
+        if !out.is_quiet() {
+            return Progress::Wait;
+        }
         self.port = port;
-        Ok(Progress::Connect(port))
+        Progress::Connect(port)
     }
 
     pub(super) fn send_getport(

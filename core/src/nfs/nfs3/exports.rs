@@ -128,12 +128,12 @@ impl Nfs3<'_> {
         }
         match stage.phase {
             Phase::Start if self.mount_port == 0 && self.port != self.config.portmap_port => {
-                self.go_to(self.config.portmap_port)
+                Ok(self.go_to(self.config.portmap_port, out))
             }
             Phase::Start if self.mount_port == 0 => {
                 self.send_getport(mount::PROGRAM, mount::VERSION, kind::GETPORT_MOUNT, out)
             }
-            Phase::Start if self.port != self.mount_port => self.go_to(self.mount_port),
+            Phase::Start if self.port != self.mount_port => Ok(self.go_to(self.mount_port, out)),
             Phase::Start => {
                 let message = Message::mount(mount::Procedure::EXPORT, kind::EXPORT, mount::EXPORT_REPLY_MIN);
                 let progress = self.call(out, message, &|_| Ok(()))?;

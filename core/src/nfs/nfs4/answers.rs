@@ -2,12 +2,13 @@
 
 use super::Nfs4;
 use super::calls::{Phase, Stage};
-use super::sent::{Access, Sent, What};
-use super::session::LOST;
+use super::open::refuses_stateid;
+use super::sent::{Sent, What};
 use crate::attributes::Kind;
 use crate::error::Error;
 use crate::nfs::rpc;
 use crate::nfs::v4::fattr4::Type;
+use crate::nfs::v4::fs_locations::FsLocations;
 use crate::nfs::v4::limits::TAG_LEN_MAX;
 use crate::nfs::v4::{Fh, Op, Results, Status, getattr, getfh, read, read_plus, readdir, readlink, sequence};
 use crate::outgoing::Outbox;
@@ -38,21 +39,32 @@ impl Nfs4<'_> {
         let body = reply.message.get(start..).unwrap_or(&[]);
         let mut results = Results::decode(body, sent.ops(in_session))?;
         if let Some(session) = self.session.as_mut().filter(|_| in_session) {
-            let remembers = session.answered(slotid, &mut results)?;
-            // Until RECLAIM_COMPLETE a server that has restarted says that it has.
-            if !remembers && sent.what != What::Limits {
-                return Err(LOST);
-            }
+            session.answered(slotid, &mut results)?;
         }
+        if let What::FileOpen | What::OpenConfirm = sent.what {
+            return self.file_opened(sent, &mut results);
+        }
+        // What the server knows of the client now it does not know for this operation alone.
+        let lasts = !sent.what.in_session() || sent.what == What::NameOpen;
+        let mut lost = Stage::default();
+        let stage = stage.or(lasts.then_some(&mut lost));
         let Some(stage) = stage else { return Ok(Answer::Nothing) };
         match sent.what {
-            What::ExchangeId => self.exchanged(&mut results).map(|()| Answer::Nothing),
-            What::CreateSession => self.created(&mut results, out).map(|()| Answer::Nothing),
-            What::Limits => self.limited(&mut results).map(|()| Answer::Nothing),
+            // Whatever these were sent for.
+            What::ExchangeId => self.exchanged(&mut results).map(|()| Answer::Again),
+            What::CreateSession => self.created(&mut results, out).map(|()| Answer::Again),
+            What::Limits => self.limited(&mut results).map(|()| Answer::Again),
+            What::SetClientid | What::ConfirmClientid => {
+                self.introduced(sent.what, &mut results).map(|()| Answer::Again)
+            }
+            What::DestroySession | What::DestroyClientid => {
+                self.destroyed(sent.what);
+                Ok(Answer::Nothing)
+            }
             What::Read | What::ReadPlus => self.read(reply, sent, &mut results),
             What::Look => looked(sent, &mut results),
             What::MapOpen | What::Seek => self.surveyed(sent, &mut results, &mut stage.survey),
-            What::MapClose => Ok(Answer::Nothing),
+            What::Close => Ok(Answer::Nothing),
             _ => self.walked(sent, start, &mut results, stage),
         }
     }
@@ -68,11 +80,10 @@ impl Nfs4<'_> {
         let op = if sent.what == What::ReadPlus { Op::READ_PLUS } else { Op::READ };
         results.take(sent.put())?;
         let status = results.next(op)?;
-        if sent.access == Access::Bypass && refuses_bypass(status) {
-            self.access = Access::Anonymous;
-            return Ok(Answer::Again);
+        if refuses_stateid(status) {
+            return self.stateid_refused(sent.access, status.refusal(op.name()));
         }
-        if sent.what == What::ReadPlus {
+        if sent.what == What::ReadPlus && !status.is_transient() {
             return self.read_plus(status, results, reply.brought);
         }
         if !status.is_ok() {
@@ -125,6 +136,7 @@ impl Nfs4<'_> {
                     (stage.phase, stage.link) = (Phase::Link, name);
                     return Ok(Answer::Nothing);
                 }
+                Status::MOVED if sent.what != What::Moved => return Ok(moved(name, stage)),
                 status => return Err(Error::Refused(status.refusal(Op::LOOKUP.name()))),
             }
         }
@@ -135,11 +147,22 @@ impl Nfs4<'_> {
                 results.end()?;
                 Err(Error::Refused(Status::SYMLINK.refusal(Op::LOOKUP.name())))
             }
+            What::Moved => {
+                getattr::ResOk::decode(results.take(Op::GETATTR)?)?;
+                results.end()?;
+                Err(Error::Refused(Status::MOVED.refusal(Op::LOOKUP.name())))
+            }
             What::More => entries(start, results, stage),
+            What::NameOpen => self.named_file_opened(results),
             _ => {
-                let object = getfh::ResOk::decode(results.take(Op::GETFH)?)?.object;
-                (stage.found, stage.at) = (Some(object), stage.until);
-                self.at_the_end(sent.what, object, start, results, stage)
+                let object = match results.next(Op::GETFH)? {
+                    Status::MOVED => return Ok(moved(sent.names, stage)),
+                    status if !status.is_ok() => {
+                        return Err(Error::Refused(status.refusal(Op::GETFH.name())));
+                    }
+                    _ => getfh::ResOk::decode(results.reader())?.object,
+                };
+                self.at_the_end(sent, object, start, results, stage)
             }
         }
     }
@@ -147,22 +170,31 @@ impl Nfs4<'_> {
     /// What is asked at the end of the path, or of the part of it that fits.
     fn at_the_end(
         &mut self,
-        what: What,
+        sent: Sent,
         handle: Fh,
         start: usize,
         results: &mut Results<'_>,
         stage: &mut Stage,
     ) -> Result<Answer<Fh>, Error> {
-        if what == What::Walk {
-            stage.phase = Phase::Walking;
+        if sent.what == What::Walk {
+            (stage.found, stage.at, stage.phase) = (Some(handle), stage.until, Phase::Walking);
             return results.end().map(|()| Answer::Nothing);
         }
-        let known = getattr::ResOk::decode(results.take(Op::GETATTR)?)?.obj_attributes;
+        let known = match results.next(Op::GETATTR)? {
+            Status::MOVED => return Ok(moved(sent.names, stage)),
+            status if !status.is_ok() => return Err(Error::Refused(status.refusal(Op::GETATTR.name()))),
+            _ => getattr::ResOk::decode(results.reader())?.obj_attributes,
+        };
+        if sent.what == What::Open && known.kind == Some(Type::Regular) && self.opens_by_name() {
+            (stage.phase, stage.link) = (Phase::Opening, sent.names);
+            return results.end().map(|()| Answer::Nothing);
+        }
+        (stage.found, stage.at) = (Some(handle), stage.until);
         if known.kind == Some(Type::Symlink) {
             (stage.phase, stage.link) = (Phase::Link, 0);
             return Ok(Answer::Nothing);
         }
-        let answer = match what {
+        let answer = match sent.what {
             What::List => return entries(start, results, stage),
             What::Statfs => Answer::Space(known.space()?),
             What::Stat => Answer::Attributes(known.stat()?),
@@ -180,9 +212,10 @@ impl Nfs4<'_> {
     }
 }
 
-/// What a server may say that does not know the bypass stateid.
-fn refuses_bypass(status: Status) -> bool {
-    matches!(status, Status::BAD_STATEID | Status::STALE_STATEID | Status::OLD_STATEID | Status::EXPIRED)
+/// So many names behind where the path was walked to is what is on another server.
+fn moved(names: u8, stage: &mut Stage) -> Answer<Fh> {
+    (stage.phase, stage.link) = (Phase::Moved, names);
+    Answer::Nothing
 }
 
 /// The attributes of an open file.
@@ -206,7 +239,19 @@ fn entries(start: usize, results: &mut Results<'_>, stage: &mut Stage) -> Result
 
 /// The target of the symbolic link that a path ran into. `Malformed` if the frame is about something else.
 pub(super) fn link_target(frame: &[u8]) -> Result<&[u8], Error> {
-    const NO_LINK: Error = Error::Malformed("READLINK.link");
+    Ok(readlink::ResOk::decode(&mut result(frame, Op::READLINK)?)?.link)
+}
+
+/// After an operation was refused with [`MOVED`](Status::MOVED), from [`Client::frame`](crate::Client::frame): where what was
+/// asked for is. `None` if the server did not say.
+pub fn locations(frame: &[u8]) -> Option<FsLocations<'_>> {
+    let mut r = result(frame, Op::GETATTR).ok()?;
+    getattr::ResOk::decode(&mut r).ok()?.obj_attributes.fs_locations
+}
+
+/// The result of `wanted`, which stands behind a walk. `Malformed` if the frame is about something else.
+fn result(frame: &[u8], wanted: Op) -> Result<Reader<'_>, Error> {
+    const OTHER: Error = Error::Malformed("COMPOUND.resop");
     let start = rpc::Reply::decode(frame)?.results(COMPOUND)?;
     let body = frame.get(start..).unwrap_or(&[]);
     // As many results as it says.
@@ -216,14 +261,14 @@ pub(super) fn link_target(frame: &[u8]) -> Result<&[u8], Error> {
     let mut results = Results::decode(body, r.be32("COMPOUND.resarray")?)?;
     // Each turn takes a result.
     while results.left() > 0 {
-        let op = Op(results.reader().clone().be32("COMPOUND.resop").map_err(|_| NO_LINK)?);
+        let op = Op(results.reader().clone().be32("COMPOUND.resop").map_err(|_| OTHER)?);
         results.take(op)?;
         match op {
+            op if op == wanted => return Ok(*results.reader()),
             Op::PUTROOTFH | Op::PUTFH | Op::LOOKUP => {}
             Op::SEQUENCE => drop(sequence::ResOk::decode(results.reader())?),
-            Op::READLINK => return Ok(readlink::ResOk::decode(results.reader())?.link),
-            _ => return Err(NO_LINK),
+            _ => return Err(OTHER),
         }
     }
-    Err(NO_LINK)
+    Err(OTHER)
 }

@@ -3,6 +3,7 @@
 
 use super::map::Survey;
 use super::path::fitting;
+use super::recover::Standing;
 use super::sent::{Sent, What};
 use super::{Nfs4, OPS_ASKED, OPS_MIN, OPS_UNTOLD, WALK_LEN_MAX};
 use crate::error::Error;
@@ -25,7 +26,7 @@ pub struct Stage {
     pub(super) at: usize,
     /// How many bytes of the path the COMPOUND in flight walks to.
     pub(super) until: usize,
-    /// How many names behind `at` the symbolic link is.
+    /// How many names behind `at` the symbolic link is, or what is on another server or to be opened.
     pub(super) link: u8,
     pub(super) cookie: u64,
     pub(super) cookieverf: [u8; 8],
@@ -43,6 +44,10 @@ pub(super) enum Phase {
     Walking,
     /// There is a symbolic link on the way: its target is to be asked.
     Link,
+    /// Something on the way is on another server: which is to be asked.
+    Moved,
+    /// A file is at the end of the path, and to be opened by name.
+    Opening,
     /// The last COMPOUND is sent.
     Asked,
     /// A directory has more entries.
@@ -54,6 +59,18 @@ pub(super) enum Phase {
 impl Stage {
     pub(super) fn end(&mut self) {
         self.phase = Phase::Ended;
+    }
+
+    /// What the last COMPOUND asked is to be asked again.
+    pub(super) fn again(&mut self, what: What) {
+        self.phase = match what {
+            What::Walk | What::Open | What::Stat | What::Statfs | What::List => Phase::Walking,
+            What::More => Phase::More,
+            What::Link => Phase::Link,
+            What::Moved => Phase::Moved,
+            What::NameOpen => Phase::Opening,
+            _ => self.phase,
+        }
     }
 }
 
@@ -83,6 +100,14 @@ impl Nfs4<'_> {
             return Err(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"));
         }
         match ask {
+            Ask::Close { handle } => return self.give_back(handle, out),
+            Ask::Read { extent, .. } if self.standing != Standing::Ready => return self.greet(extent, out),
+            _ if self.standing == Standing::Ready => {}
+            // In vain.
+            _ if stage.phase == Phase::Ended => return Ok(Progress::Complete),
+            _ => return self.greet(Extent::default(), out),
+        }
+        match ask {
             Ask::Read { handle, extent, sparse } => {
                 let what = if sparse && self.plus && self.minor >= 2 { What::ReadPlus } else { What::Read };
                 self.send_read(what, handle, extent, out)
@@ -93,8 +118,7 @@ impl Nfs4<'_> {
                     Ok(())
                 })
             }
-            // Nothing was opened.
-            Ask::Close { .. } | Ask::Connect => Ok(Progress::Complete),
+            Ask::Close { .. } | Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(handle, (from, end), stage, out),
             Ask::Open { path, .. } => self.walk(path, What::Open, stage, out),
             Ask::Stat { path } => self.walk(path, What::Stat, stage, out),
@@ -116,7 +140,9 @@ impl Nfs4<'_> {
         let progress = match stage.phase {
             Phase::Start | Phase::Walking => self.send_walk(path, what, stage, out)?,
             Phase::Link => self.send_readlink(path, stage, out)?,
+            Phase::Moved => self.send_moved(path, stage, out)?,
             Phase::More => self.send_more(stage, out)?,
+            Phase::Opening => return self.open_by_name(path, stage, out),
             Phase::Greeting | Phase::Asked | Phase::Ended => return Ok(Progress::Complete),
         };
         if progress == Progress::Sent {
@@ -176,6 +202,22 @@ impl Nfs4<'_> {
         })
     }
 
+    /// The only thing that is told of what is on another server (RFC 8881 11.3.2).
+    fn send_moved(
+        &mut self,
+        path: &str,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let (at, names) = (stage.at, stage.link);
+        let sent = Sent::new(What::Moved, stage.found.is_none(), names);
+        self.send(sent, stage.found, Extent::default(), out, &|ops| {
+            lookups(path, at, names, ops)?;
+            getattr::Args { attr_request: fattr4::REFERRAL }.encode(ops);
+            Ok(())
+        })
+    }
+
     fn send_more(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let first = Listing::first(self.listing_max(), out);
         let listing = Listing { cookie: stage.cookie, cookieverf: stage.cookieverf, ..first };
@@ -190,7 +232,8 @@ impl Nfs4<'_> {
         extent: Extent,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        let (stateid, Extent { offset, len: count }) = (self.access.stateid(), extent);
+        let Some(stateid) = self.stateid(file) else { return self.open(file, extent, out) };
+        let Extent { offset, len: count } = extent;
         self.send(Sent::read(what, self.access), Some(file), extent, out, &|ops| {
             match what {
                 What::ReadPlus => read_plus::Args { stateid, offset, count }.encode(ops),
@@ -240,7 +283,7 @@ impl Listing {
 }
 
 /// A LOOKUP for each of so many names behind byte `at`. `Invalid` if one is `.` or `..` or has a NUL.
-fn lookups(path: &str, at: usize, names: u8, ops: &mut Ops<'_, '_>) -> Result<(), Error> {
+pub(super) fn lookups(path: &str, at: usize, names: u8, ops: &mut Ops<'_, '_>) -> Result<(), Error> {
     components(path, at)
         .take(names.into())
         .try_for_each(|(name, _)| lookup::Args { objname: name.as_bytes() }.encode(ops))

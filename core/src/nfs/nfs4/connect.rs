@@ -1,12 +1,16 @@
 //! From the first message to a usable server: the minor version, from 1 on a client and a session, and the limits.
 
 use super::calls::{Phase, Stage};
+use super::open_by_name::Naming;
+use super::recover::Standing;
 use super::sent::{Sent, What};
 use super::session::{SLOTS_MAX, Session};
 use super::{MINOR_MAX, Nfs4, OPS_ASKED, OPS_MIN, READ_LEN_MAX, READ_LEN_UNTOLD, read_heads};
 use crate::error::Error;
 use crate::nfs::v4::create_session::{self, ChannelAttrs};
-use crate::nfs::v4::{Op, Results, Status, exchange_id, fattr4, getattr, reclaim_complete};
+use crate::nfs::v4::{
+    Op, Results, Status, destroy_clientid, destroy_session, exchange_id, fattr4, getattr, reclaim_complete,
+};
 use crate::outgoing::Outbox;
 use crate::protocol::Progress;
 use crate::segment::Extent;
@@ -27,29 +31,59 @@ impl Nfs4<'_> {
     pub(super) fn connect(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         if stage.phase == Phase::Start {
             // What is in flight was asked in the session before.
-            if out.room().slots < out.lent().slots {
+            if !out.is_quiet() {
                 return Ok(Progress::Wait);
             }
             self.begin()?;
             stage.phase = Phase::Greeting;
         }
-        if out.in_flight() > 0 {
-            return Ok(Progress::Wait);
-        }
-        match (stage.phase, self.client) {
-            (Phase::Greeting, None) if self.minor > 0 => self.send_exchange_id(out),
-            (Phase::Greeting, Some((clientid, sequence))) if self.session.is_none() => {
-                self.send_create_session(clientid, sequence, out)
-            }
-            (Phase::Greeting, _) => {
-                let progress = self.send_limits(out)?;
-                if progress == Progress::Sent {
-                    stage.phase = Phase::Asked;
-                }
-                Ok(progress)
-            }
+        match stage.phase {
+            Phase::Greeting => self.greet(Extent::default(), out),
             _ => Ok(Progress::Complete),
         }
+    }
+
+    /// The next message on the way to a session, for whatever operation: one that reads asks for `extent` again after it.
+    pub(super) fn greet(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if !out.is_quiet() {
+            return Ok(Progress::Wait);
+        }
+        match self.standing {
+            Standing::Stranger => self.send_exchange_id(extent, out),
+            Standing::Client => self.send_create_session(extent, out),
+            Standing::Session => self.send_limits(extent, out),
+            Standing::Ready => Ok(Progress::Complete),
+        }
+    }
+
+    /// DESTROY_SESSION, then DESTROY_CLIENTID. What the server says to them does not matter.
+    pub(super) fn disconnect(&mut self, stage: &Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if self.standing == Standing::Stranger || stage.phase == Phase::Ended {
+            return Ok(Progress::Complete);
+        }
+        if !out.is_quiet() {
+            return Ok(Progress::Wait);
+        }
+        match self.close(out)? {
+            Progress::Complete if self.minor > 0 => {}
+            // Minor version 0 has no more to say.
+            progress => return Ok(progress),
+        }
+        let (clientid, sessionid) = (self.client.0, self.session.as_ref().map(Session::id));
+        let what = if sessionid.is_some() { What::DestroySession } else { What::DestroyClientid };
+        self.send(Sent::new(what, false, 0), None, Extent::default(), out, &|ops| {
+            match sessionid {
+                Some(sessionid) => destroy_session::Args { sessionid }.encode(ops),
+                None => destroy_clientid::Args { clientid }.encode(ops),
+            }
+            Ok(())
+        })
+    }
+
+    /// Whatever the server said.
+    pub(super) fn destroyed(&mut self, what: What) {
+        (self.session, self.read_len_max) = (None, 0);
+        self.standing = if what == What::DestroySession { Standing::Client } else { Standing::Stranger };
     }
 
     fn begin(&mut self) -> Result<(), Error> {
@@ -57,38 +91,36 @@ impl Nfs4<'_> {
         if minor > MINOR_MAX {
             return Err(Error::Invalid("there is no such minor version of NFSv4"));
         }
-        (self.minor, self.client, self.session, self.read_len_max) = (minor, None, None, 0);
+        (self.minor, self.session, self.opened, self.naming) = (minor, None, None, Naming::Stranger);
+        (self.recoveries, self.read_len_max) = (0, 0);
+        self.standing = if minor == 0 { Standing::Session } else { Standing::Stranger };
         Ok(())
     }
 
-    fn send_exchange_id(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    fn send_exchange_id(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let args = exchange_id::Args {
             verifier: self.config.verifier,
             ownerid: self.config.owner,
             flags: exchange_id::SUPP_MOVED_REFER | exchange_id::USE_NON_PNFS,
         };
         let sent = Sent::new(What::ExchangeId, false, 0);
-        self.send(sent, None, Extent::default(), out, &|ops| args.encode(ops))
+        self.send(sent, None, extent, out, &|ops| args.encode(ops))
     }
 
-    fn send_create_session(
-        &mut self,
-        clientid: u64,
-        sequence: u32,
-        out: &mut Outbox<'_, '_>,
-    ) -> Result<Progress, Error> {
+    fn send_create_session(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let fore = asked(out.lent().slots, out.lent().tx);
+        let (clientid, sequence) = self.client;
         let args = create_session::Args { clientid, sequence, fore, back: ChannelAttrs::BACK };
         let sent = Sent::new(What::CreateSession, false, 0);
-        self.send(sent, None, Extent::default(), out, &|ops| {
+        self.send(sent, None, extent, out, &|ops| {
             args.encode(ops);
             Ok(())
         })
     }
 
-    fn send_limits(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    fn send_limits(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let session = self.session.is_some();
-        self.send(Sent::new(What::Limits, true, 0), None, Extent::default(), out, &|ops| {
+        self.send(Sent::new(What::Limits, true, 0), None, extent, out, &|ops| {
             getattr::Args { attr_request: fattr4::LIMITS }.encode(ops);
             if session {
                 // Last: a server that knows the client already refuses it, and nothing is lost then.
@@ -103,10 +135,15 @@ impl Nfs4<'_> {
         if results.status() == Status::MINOR_VERS_MISMATCH && self.config.minor.is_none() {
             // Minor version 0 has no EXCHANGE_ID, so there is one below.
             self.minor = self.minor.saturating_sub(1);
+            if self.minor == 0 {
+                self.standing = Standing::Session;
+            }
             return Ok(());
         }
         let result = exchange_id::ResOk::decode(results.take(Op::EXCHANGE_ID)?)?;
-        self.client = Some((result.clientid, result.sequenceid));
+        (self.client, self.standing) = ((result.clientid, result.sequenceid), Standing::Client);
+        // Another client has opened nothing.
+        self.opened = None;
         results.end()
     }
 
@@ -116,7 +153,8 @@ impl Nfs4<'_> {
         if session.ops_max < OPS_MIN {
             return Err(Error::Incompatible("the session takes too few operations at a time"));
         }
-        self.session = Some(session);
+        (self.session, self.standing) = (Some(session), Standing::Session);
+        self.client.1 = self.client.1.wrapping_add(1);
         results.end()
     }
 
@@ -131,7 +169,9 @@ impl Nfs4<'_> {
         }
         results.end()?;
         self.lease_seconds = known.lease_time;
-        self.reads_up_to(known.maxread.or(Some(READ_LEN_UNTOLD.into())))
+        self.reads_up_to(known.maxread.or(Some(READ_LEN_UNTOLD.into())))?;
+        self.standing = Standing::Ready;
+        Ok(())
     }
 
     /// The longest READ changes to that of another file system, if that says so.

@@ -1,5 +1,5 @@
 //! A map of a file: OPEN, SEEK, CLOSE. Only minor version 2 has SEEK, and it is the only thing that is opened for, since
-//! servers take no special stateid there.
+//! servers take no special stateid there. An open that the server has lost is made anew.
 //!
 //! Every COMPOUND looks for a hole and for data from where the last has ended: one of the two is there, and the other
 //! says how far that goes.
@@ -9,6 +9,7 @@
 
 use super::Nfs4;
 use super::calls::Stage;
+use super::open::refuses_stateid;
 use super::sent::{Sent, What};
 use crate::error::Error;
 use crate::nfs::v4::{Fh, Op, Results, Stateid, Status, close, open, seek};
@@ -39,7 +40,7 @@ impl Nfs4<'_> {
             _ if self.minor < 2 => return Ok(Progress::Complete),
             None if over => return Ok(Progress::Complete),
             None => What::MapOpen,
-            Some(_) if over => What::MapClose,
+            Some(_) if over => What::Close,
             Some(_) => What::Seek,
         };
         let owner = self.xid.to_be_bytes();
@@ -47,7 +48,7 @@ impl Nfs4<'_> {
         let progress = self.send(Sent::new(what, false, 0), Some(file), Extent::default(), out, &|ops| {
             match what {
                 What::MapOpen => open::Args::v41(&owner, open::Claim::Fh).encode(ops)?,
-                What::MapClose => close::Args { seqid: 0, open_stateid: stateid }.encode(ops),
+                What::Close => close::Args { seqid: 0, open_stateid: stateid }.encode(ops),
                 _ => {
                     // That there is no data behind is an error to some, and ends the COMPOUND: it comes last.
                     seek::Args { stateid, offset: from, what: seek::What::Hole }.encode(ops);
@@ -58,7 +59,7 @@ impl Nfs4<'_> {
         })?;
         if progress == Progress::Sent {
             (stage.survey.from, stage.survey.end) = (from, end);
-            stage.survey.open = stage.survey.open.filter(|_| what != What::MapClose);
+            stage.survey.open = stage.survey.open.filter(|_| what != What::Close);
         }
         Ok(progress)
     }
@@ -75,7 +76,13 @@ impl Nfs4<'_> {
             survey.open = Some(open::ResOk::decode(results.take(Op::OPEN)?)?.stateid.latest());
             return results.end().map(|()| Answer::Nothing);
         }
-        let hole = survey.found(seek::What::Hole, results)?;
+        let hole = match survey.found(seek::What::Hole, results) {
+            Err(Error::Refused(refusal)) if refuses_stateid(Status(refusal.code)) => {
+                survey.open = None;
+                return self.recovers(refusal).map(|()| Answer::Again);
+            }
+            found => found?,
+        };
         // Where the file has become shorter, there is no other result.
         let data = if hole.is_some() { survey.found(seek::What::Data, results)? } else { None };
         results.end()?;

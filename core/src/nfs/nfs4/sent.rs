@@ -1,6 +1,6 @@
 //! What a COMPOUND was, as a slot remembers it: enough to know which results its reply has.
 
-use crate::nfs::v4::{Op, Stateid};
+use crate::nfs::v4::Op;
 
 /// What a COMPOUND is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(super) enum What {
     More,
     /// The target of a symbolic link.
     Link,
+    /// Where what is not here is.
+    Moved,
     Read,
     ReadPlus,
     /// The attributes of an open file.
@@ -30,11 +32,20 @@ pub(super) enum What {
     /// SEEK for a hole, and for data.
     Seek,
     /// CLOSE. Nobody waits for the reply.
-    MapClose,
+    Close,
+    /// OPEN, for READ.
+    FileOpen,
+    /// OPEN by name, of the file that was walked to (4.0).
+    NameOpen,
+    OpenConfirm,
+    SetClientid,
+    ConfirmClientid,
+    DestroySession,
+    DestroyClientid,
 }
 
 impl What {
-    const ALL: [What; 16] = [
+    const ALL: [What; 24] = [
         What::ExchangeId,
         What::CreateSession,
         What::Limits,
@@ -45,17 +56,33 @@ impl What {
         What::List,
         What::More,
         What::Link,
+        What::Moved,
         What::Read,
         What::ReadPlus,
         What::Look,
         What::MapOpen,
         What::Seek,
-        What::MapClose,
+        What::Close,
+        What::FileOpen,
+        What::NameOpen,
+        What::OpenConfirm,
+        What::SetClientid,
+        What::ConfirmClientid,
+        What::DestroySession,
+        What::DestroyClientid,
     ];
 
     /// Whether it is sent in a session, where there are sessions.
     pub const fn in_session(self) -> bool {
-        !matches!(self, What::ExchangeId | What::CreateSession)
+        !matches!(
+            self,
+            What::ExchangeId
+                | What::CreateSession
+                | What::SetClientid
+                | What::ConfirmClientid
+                | What::DestroySession
+                | What::DestroyClientid
+        )
     }
 
     /// Whether file data comes with the reply.
@@ -68,27 +95,24 @@ impl What {
         match self {
             What::Limits => 1 + session as u32,
             What::Open | What::Stat | What::Statfs | What::Seek => 2,
-            What::List => 3,
+            What::List | What::NameOpen => 3,
             _ => 1,
         }
     }
 }
 
-/// By which stateid data is read without an open file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// By which stateid data is read, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Access {
     Bypass = 0,
     Anonymous,
+    /// That of an open.
+    Opened,
 }
 
 impl Access {
-    pub const fn stateid(self) -> Stateid {
-        match self {
-            Access::Bypass => Stateid::BYPASS,
-            Access::Anonymous => Stateid::ANONYMOUS,
-        }
-    }
+    const ALL: [Access; 3] = [Access::Bypass, Access::Anonymous, Access::Opened];
 }
 
 /// A COMPOUND: SEQUENCE in a session, PUTROOTFH or PUTFH, so many LOOKUPs, and what it is for.
@@ -114,15 +138,20 @@ impl Sent {
 
     /// For a slot.
     pub const fn kind(self) -> u16 {
-        self.what as u16 | (self.access as u16) << 6 | (self.root as u16) << 7 | (self.names as u16) << 8
+        // What reads walks nowhere.
+        let high = if self.what.reads() { self.access as u16 } else { self.names as u16 };
+        self.what as u16 | (self.root as u16) << 7 | high << 8
     }
 
     /// From a slot.
     pub fn of(kind: u16) -> Option<Sent> {
-        let [names, low] = kind.to_be_bytes();
-        let what = What::ALL.into_iter().find(|what| *what as u8 == low & 0x3F)?;
-        let access = if low & 0x40 == 0 { Access::Bypass } else { Access::Anonymous };
-        Some(Sent { what, root: low & 0x80 != 0, names, access })
+        let [high, low] = kind.to_be_bytes();
+        let what = What::ALL.into_iter().find(|what| *what as u8 == low & 0x7F)?;
+        if what.reads() {
+            let access = Access::ALL.into_iter().find(|access| *access as u8 == high)?;
+            return Some(Sent::read(what, access));
+        }
+        Some(Sent::new(what, low & 0x80 != 0, high))
     }
 
     /// What makes a file handle the current one.
@@ -145,13 +174,13 @@ mod tests {
 
     #[test]
     fn what_a_slot_remembers_is_what_was_sent() {
+        let walks = [(false, 0), (true, 1), (false, 255)];
         for what in What::ALL {
-            for (root, names) in [(false, 0), (true, 1), (false, 255)] {
-                for access in [Access::Bypass, Access::Anonymous] {
-                    let sent = Sent { what, root, names, access };
-                    assert_eq!(Sent::of(sent.kind()), Some(sent));
-                }
-            }
+            let sent = match what.reads() {
+                true => Access::ALL.map(|access| Sent::read(what, access)),
+                false => walks.map(|(root, names)| Sent::new(what, root, names)),
+            };
+            sent.into_iter().for_each(|sent| assert_eq!(Sent::of(sent.kind()), Some(sent)));
         }
         assert_eq!(Sent::of(0), None);
         assert_eq!(Sent::of(0x7F), None);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::nfs::v4::create_session::{ChannelAttrs, ResOk, SessionId};
-use crate::nfs::v4::{Op, Results, Status, sequence};
+use crate::nfs::v4::{Op, Results, sequence};
 
 /// Slots of a session: more requests in flight than this serve no connection.
 pub(super) const SLOTS_MAX: u32 = 64;
@@ -77,9 +77,9 @@ impl Session {
         self.busy &= !bit(slotid);
     }
 
-    /// Reads the result of SEQUENCE in the reply to the request of the slot, which is free then. Returns whether
-    /// the server still knows all that it did.
-    pub fn answered(&mut self, slotid: u32, results: &mut Results<'_>) -> Result<bool, Error> {
+    /// Reads the result of SEQUENCE in the reply to the request of the slot, which is free then. That the server has lost
+    /// state (`status_flags`) is of no interest: what is open is asked for again when its stateid is refused.
+    pub fn answered(&mut self, slotid: u32, results: &mut Results<'_>) -> Result<(), Error> {
         let asked = self.args(slotid);
         self.give_back(slotid);
         let status = results.next(Op::SEQUENCE)?;
@@ -93,12 +93,14 @@ impl Session {
             *number = asked.sequenceid;
         }
         self.wanted = result.target_highest_slotid.saturating_add(1).min(self.given);
-        Ok(!result.lost_state())
+        Ok(())
+    }
+
+    /// For DESTROY_SESSION.
+    pub const fn id(&self) -> SessionId {
+        self.id
     }
 }
-
-/// What a server that has forgotten something is taken to have said.
-pub(super) const LOST: Error = Error::Refused(Status::EXPIRED.refusal(Op::SEQUENCE.name()));
 
 fn bit(slotid: u32) -> u64 {
     1_u64.checked_shl(slotid).unwrap_or(0)
@@ -136,7 +138,7 @@ mod tests {
         bytes
     }
 
-    fn answered(session: &mut Session, slotid: u32, bytes: &[u8]) -> Result<bool, Error> {
+    fn answered(session: &mut Session, slotid: u32, bytes: &[u8]) -> Result<(), Error> {
         session.answered(slotid, &mut Results::decode(bytes, 1).unwrap())
     }
 
@@ -149,7 +151,7 @@ mod tests {
             session.take(slotid);
         }
         assert_eq!(session.free(), None);
-        assert_eq!(answered(&mut session, 1, &reply(0, 1, 1, 2, 0)), Ok(true));
+        assert_eq!(answered(&mut session, 1, &reply(0, 1, 1, 2, 0)), Ok(()));
         let args = session.free().unwrap();
         assert_eq!((args.slotid, args.sequenceid, args.highest_slotid), (1, 2, 2));
     }
@@ -181,17 +183,17 @@ mod tests {
         assert_eq!(session.slots(), 4);
         for (number, target, slots) in [(1, 0, 1), (2, 2, 3), (3, u32::MAX, 4)] {
             session.take(0);
-            assert_eq!(answered(&mut session, 0, &reply(0, 0, number, target, 0)), Ok(true));
+            assert_eq!(answered(&mut session, 0, &reply(0, 0, number, target, 0)), Ok(()));
             assert_eq!(session.slots(), slots);
         }
     }
 
     #[test]
-    fn what_the_server_has_lost_is_told() {
+    fn what_the_server_has_lost_is_no_refusal() {
         let mut session = session(1);
         session.take(0);
         let flags = sequence::EXPIRED_ALL_STATE_REVOKED;
-        assert_eq!(answered(&mut session, 0, &reply(0, 0, 1, 0, flags)), Ok(false));
+        assert_eq!(answered(&mut session, 0, &reply(0, 0, 1, 0, flags)), Ok(()));
         // The request was done, and the slot goes on.
         assert_eq!(session.free().unwrap().sequenceid, 2);
     }

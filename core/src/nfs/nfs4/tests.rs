@@ -305,7 +305,7 @@ fn run_some<'s, O: Operation<Nfs4<'s>>>(
                 window.iter_mut().zip(server.output.drain(..len)).for_each(|(to, from)| *to = from);
                 client.received(&mut op, len);
             }
-            Step::Connect(_) => panic!("there is one port"),
+            Step::Connect(_) | Step::Wait(_) => panic!("there is one port, and no pause"),
             Step::Item(_) => items += 1,
             Step::Done(result) => return (Some(result), items),
         }
@@ -539,7 +539,9 @@ fn a_read_that_is_refused_with_every_stateid_is_refused() {
         let mut client = connected(&mut storage, &mut server);
         let file = run(&mut client, &mut server, Open::new("file")).unwrap();
         server.log.clear();
-        for asked in [2, 3] {
+        // The special ones, and where a file handle can be opened nine opens; else it is to be opened again.
+        let (first, then) = if client.protocol().minor() == Some(0) { (2, 0) } else { (2 + 18, 18) };
+        for asked in [first, first + then] {
             let mut pages = [[0; 4096]; 2];
             let result = run(&mut client, &mut server, Read::new(&file, 0, &mut Pages(&mut pages)));
             assert_eq!(refusal(result).name, "NFS4ERR_BAD_STATEID");
@@ -646,11 +648,11 @@ fn what_cannot_be_opened_is_refused_and_the_connection_goes_on() {
 }
 
 #[test]
-fn a_server_that_has_lost_something_is_told_after_connecting() {
+fn that_the_server_has_lost_state_is_nothing_to_what_has_none() {
     let status_flags = sequence::RESTART_RECLAIM_NEEDED;
     let (mut server, mut storage) = (Server { status_flags, ..Server::new(MINORS[2]) }, StorageArray::new());
     let mut client = connected(&mut storage, &mut server);
-    assert_eq!(refusal(run(&mut client, &mut server, Stat::new("a"))).reason, Reason::Expired);
+    assert!(run(&mut client, &mut server, Stat::new("a")).is_ok());
 }
 
 #[test]

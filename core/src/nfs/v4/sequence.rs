@@ -84,15 +84,6 @@ impl ResOk {
             false => Err(Error::Misbehaved("SEQUENCE answers another request")),
         }
     }
-
-    /// Whether what is open may be so no more: it is to be opened again.
-    pub const fn lost_state(&self) -> bool {
-        const LOST: u32 = EXPIRED_ALL_STATE_REVOKED
-            | EXPIRED_SOME_STATE_REVOKED
-            | ADMIN_STATE_REVOKED
-            | RESTART_RECLAIM_NEEDED;
-        self.status_flags & LOST != 0
-    }
 }
 
 #[cfg(test)]
@@ -134,7 +125,6 @@ mod tests {
             status_flags: RESTART_RECLAIM_NEEDED | 1,
         };
         assert_eq!(result, expected);
-        assert!(result.lost_state() && !ResOk { status_flags: 1, ..result }.lost_state());
         assert_eq!(result.of(SESSION, 2, 0x0102_0304), Ok(result));
         assert!(result.of(SESSION, 1, 0x0102_0304).is_err());
         assert!(result.of(SESSION, 2, 0x0102_0303).is_err());

@@ -91,7 +91,7 @@ impl Model {
                 _ => self.fails(x, INVAL, procedure),
             },
             6 => self.read(x, node, args),
-            17 => self.readdirplus(x, node, args),
+            16 | 17 => self.listing(x, node, args, procedure),
             18 => {
                 self.post_op_attr(x.word(0), node);
                 [1 << 40, 1 << 39, 1 << 38, 1000, 500, 400].into_iter().for_each(|number| {
@@ -151,10 +151,14 @@ impl Model {
         x.file_data(&data, len);
     }
 
-    fn readdirplus(&self, x: &mut Xdr, node: &Node, args: &mut Args<'_>) {
-        let (from, verifier, _, maxcount) = (args.hyper(), args.hyper(), args.word(), args.word());
+    /// READDIR, or READDIRPLUS, which also says how long names and cookies may be in all.
+    fn listing(&self, x: &mut Xdr, node: &Node, args: &mut Args<'_>, procedure: u32) {
+        let plus = procedure == 17;
+        let (from, verifier) = (args.hyper(), args.hyper());
+        let _dircount = plus.then(|| args.word());
+        let maxcount = args.word();
         if node.kind != Kind::Directory {
-            return self.fails(x, NOTDIR, 17);
+            return self.fails(x, NOTDIR, procedure);
         }
         let children = self.config.tree.children(&node.path).map(|child| (child.name(), child));
         let all: Vec<_> = [(".", node), ("..", node)].into_iter().chain(children).collect();
@@ -163,7 +167,7 @@ impl Model {
             from => (0..all.len()).position(|index| cookie(index) == from).map_or(usize::MAX, |at| at + 1),
         };
         if begin > all.len() || verifier != if from == 0 { 0 } else { COOKIE_VERIFIER } {
-            return self.fails(x, BAD_COOKIE, 17);
+            return self.fails(x, BAD_COOKIE, procedure);
         }
         self.post_op_attr(x.word(0), node);
         x.hyper(COOKIE_VERIFIER);
@@ -171,9 +175,11 @@ impl Model {
         for (index, (name, child)) in all.iter().enumerate().skip(begin) {
             let mut entry = Xdr::padded(x.padding);
             entry.word(1).hyper(child.id).opaque(name.as_bytes()).hyper(cookie(index));
-            self.post_op_attr(&mut entry, child);
-            entry.word(self.config.attributes.into());
-            if self.config.attributes {
+            if plus {
+                self.post_op_attr(&mut entry, child);
+                entry.word(self.config.attributes.into());
+            }
+            if plus && self.config.attributes {
                 entry.opaque(&child.handle(self.config.handle_len));
             }
             // The standard counts all but the status.
@@ -185,7 +191,7 @@ impl Model {
         }
         if end == begin && end < all.len() {
             x.bytes.clear();
-            return self.fails(x, TOOSMALL, 17);
+            return self.fails(x, TOOSMALL, procedure);
         }
         x.word(0).word((end == all.len()).into());
     }

@@ -35,6 +35,8 @@ pub struct Config {
     pub unmountable: Vec<(&'static str, u32)>,
     /// Whether it has attributes at hand.
     pub attributes: bool,
+    /// Whether it is listed with READDIR, which brings none. What refuses READDIRPLUS is a lie.
+    pub plain_listings: bool,
     /// Bytes of its handles, at least 20.
     pub handle_len: usize,
     /// FSINFO's `rtmax`.
@@ -57,6 +59,7 @@ impl Default for Config {
             exports: Vec::new(),
             unmountable: Vec::new(),
             attributes: true,
+            plain_listings: false,
             handle_len: HANDLE_LEN,
             rtmax: 65_536,
             brings: usize::MAX,

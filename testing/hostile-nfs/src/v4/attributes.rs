@@ -50,6 +50,12 @@ impl Model {
             11 => x.word(0),          // rdattr_error
             19 => x.opaque(&node.handle(self.config.handle_len)),
             20 => x.hyper(node.id),
+            24 => {
+                // fs_locations: the root here, and two places of one server or two each.
+                x.words(&[1]).opaque(b"export").word(2);
+                x.word(1).opaque(b"other").words(&[2]).opaque(b"there").opaque(b"f");
+                x.word(2).opaque(b"a").opaque(b"b").word(0)
+            }
             29 => x.word(255), // maxname
             30 => x.hyper(self.config.maxread.into()),
             33 => x.word(0o644),

@@ -128,6 +128,11 @@ impl Model {
         self.opens.opened.len()
     }
 
+    /// How many clients there are.
+    pub fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
     /// How many sessions there are.
     pub fn session_count(&self) -> usize {
         self.sessions.len()

@@ -266,7 +266,6 @@ fn every_status_of_every_call_is_told_as_it_is() {
             (2, Reason::NotFound, "NFS3ERR_NOENT"),
             (13, Reason::Denied, "NFS3ERR_ACCES"),
             (70, Reason::Expired, "NFS3ERR_STALE"),
-            (10_008, Reason::Busy, "NFS3ERR_JUKEBOX"),
             (0x4141_4141, Reason::Other, ""),
         ] {
             let played = Scene::new().told_once(place, 0, move |told| {

@@ -1,6 +1,7 @@
 //! NFSv3.
 
 mod budgets;
+mod delays;
 mod exports;
 mod garbled;
 mod honest;

@@ -116,7 +116,6 @@ fn a_refusal_in_the_middle_ends_what_was_lent() {
     for nth in 0..6 {
         for (status, reason, name) in [
             (70, Reason::Expired, "NFS3ERR_STALE"),
-            (10_008, Reason::Busy, "NFS3ERR_JUKEBOX"),
             (13, Reason::Denied, "NFS3ERR_ACCES"),
             (5, Reason::Other, "NFS3ERR_IO"),
         ] {

@@ -1,6 +1,7 @@
 //! NFSv4.
 
 mod asker;
+mod delays;
 mod fallback;
 mod founding;
 mod holes;
@@ -9,5 +10,6 @@ mod lies;
 mod looks;
 mod opens;
 mod plus;
+mod recovery;
 mod sessions;
 mod sparse;

@@ -51,6 +51,7 @@ fn refused(refusal: &Refusal) -> Option<&'static str> {
             "the server exports nothing on this path: `pagewire exports nfs://HOST` lists what it exports",
         ),
         (Reason::Expired, ..) => Some("the server no longer knows it: it was deleted or replaced; try again"),
+        (_, "NFS4ERR_MOVED", _) => Some("it is on another server, and this one does not say on which"),
         (Reason::Unsupported, ..) => Some(VERSION),
         _ => None,
     }
