@@ -125,27 +125,16 @@ where
     loop {
         client.tell(clock.now());
         match client.step(op) {
-            Step::Transmit(bytes) => match io.write(bytes) {
-                Ok(0) => client.closed(),
-                outcome => {
-                    let sent = retry(outcome, clock)?;
-                    client.transmitted(sent.unwrap_or(0));
-                }
-            },
-            Step::Receive(window) => {
-                if let Some(len) = retry(io.read(window), clock)? {
-                    client.received(op, len);
-                }
+            Step::Transmit(bytes) => {
+                let outcome = io.write(bytes);
+                written(client, clock, outcome)?;
             }
-            Step::Connect(port) => {
-                if !io.connect(port).map_err(Failure::Transport)? {
-                    return Err(Failure::Engine(Error::Invalid(
-                        "the transport cannot connect to another port",
-                    )));
-                }
-                client.connected();
+            Step::Receive(window) => {
+                let outcome = io.read(window);
+                read(client, clock, op, outcome)?;
             }
             Step::Wait(until) => clock.wait(until),
+            Step::Connect(port) => connected(client, io.connect(port))?,
             Step::Item(item) => {
                 if each(item).is_break() {
                     return Ok(None);
@@ -170,6 +159,46 @@ where
     C: Clock,
 {
     run_each(client, io, clock, op, |_| ControlFlow::Continue(()))
+}
+
+/// Tells the client what came of a write, which may have taken long.
+pub(crate) fn written<P: Protocol, E: embedded_io::Error, C: Clock>(
+    client: &mut Client<'_, P>,
+    clock: &C,
+    outcome: Result<usize, E>,
+) -> Result<(), Failure<E>> {
+    client.tell(clock.now());
+    match outcome {
+        Ok(0) => client.closed(),
+        outcome => client.transmitted(retry(outcome, clock)?.unwrap_or(0)),
+    }
+    Ok(())
+}
+
+/// Tells the client what came of a read, which may have taken long.
+pub(crate) fn read<P: Protocol, O: Operation<P>, E: embedded_io::Error, C: Clock>(
+    client: &mut Client<'_, P>,
+    clock: &C,
+    op: &mut O,
+    outcome: Result<usize, E>,
+) -> Result<(), Failure<E>> {
+    client.tell(clock.now());
+    if let Some(len) = retry(outcome, clock)? {
+        client.received(op, len);
+    }
+    Ok(())
+}
+
+/// Tells the client what came of connecting to another port.
+pub(crate) fn connected<P: Protocol, E>(
+    client: &mut Client<'_, P>,
+    outcome: Result<bool, E>,
+) -> Result<(), Failure<E>> {
+    if !outcome.map_err(Failure::Transport)? {
+        return Err(Failure::Engine(Error::Invalid("the transport cannot connect to another port")));
+    }
+    client.connected();
+    Ok(())
 }
 
 /// `None` if the transport is to be asked again.

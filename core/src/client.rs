@@ -32,6 +32,9 @@ pub enum Step<'a, I, O> {
     Done(Result<O, Error>),
 }
 
+/// The step of an operation.
+type StepOf<'a, P, O> = Step<'a, Item<'a, P, O>, <O as Operation<P>>::Output>;
+
 enum Turn {
     Transmit,
     Receive,
@@ -158,9 +161,18 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// What is to be done next for `op`. With nothing to do it is `Done`.
     pub fn step<'a, O: Operation<P>>(&'a mut self, op: &'a mut O) -> Step<'a, Item<'a, P, O>, O::Output> {
+        self.step_until(op).0
+    }
+
+    /// The same, and the [`deadline`](Self::deadline), which cannot be asked for while the step is at hand.
+    pub(crate) fn step_until<'a, O: Operation<P>>(
+        &'a mut self,
+        op: &'a mut O,
+    ) -> (StepOf<'a, P, O>, Option<Millis>) {
         let turn = self.turn(op.job());
         self.waits = matches!(turn, Ok(Turn::Transmit | Turn::Receive));
-        match turn {
+        let deadline = self.deadline();
+        let step = match turn {
             Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
             Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
             Ok(Turn::Connect(port)) => Step::Connect(port),
@@ -168,7 +180,8 @@ impl<'s, P: Protocol> Client<'s, P> {
             Ok(Turn::Item) => Step::Item(op.item(self.rx)),
             Ok(Turn::Done) => Step::Done(op.output()),
             Err(error) => Step::Done(Err(error)),
-        }
+        };
+        (step, deadline)
     }
 
     /// `len` bytes of what the last step gave to transmit were handed to the transport. 0 is allowed.

@@ -4,7 +4,8 @@
 //!
 //! A [`Client`] speaks a [`Protocol`] ([`smb::Smb`], [`nfs::Nfs3`], [`nfs::Nfs4`]) over memory that the caller lends as [`Storage`], and runs one
 //! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Map`], [`Stat`], [`Statfs`], [`Close`]. It does no I/O:
-//! [`Client::step`] says what to do next. [`blocking`] is the loop for transports with `embedded_io`'s traits.
+//! [`Client::step`] says what to do next. [`blocking`] is the loop for transports with `embedded_io`'s traits, and
+//! `asynch` (the feature of that name) the same loop for those with `embedded_io_async`'s.
 // Peer bytes must not panic: what could is an error here, and every exception gives its reason.
 #![cfg_attr(
     not(test),
@@ -23,6 +24,8 @@ extern crate std;
 #[cfg(any(feature = "smb", feature = "nfs3", feature = "nfs4"))]
 mod statuses;
 
+#[cfg(feature = "asynch")]
+pub mod asynch;
 pub mod attributes;
 pub mod blocking;
 pub mod client;

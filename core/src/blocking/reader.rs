@@ -12,15 +12,16 @@ use core::ops::ControlFlow;
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
 
 /// A file as `embedded_io`'s [`Read`] and [`Seek`], read ahead into a ring of pages: the requests in flight stay in
-/// flight between two calls, so reading in small pieces is as fast as in large ones.
+/// flight between two calls, so reading in small pieces is as fast as in large ones. Over a link of `asynch` it is
+/// `embedded_io_async`'s.
 ///
 /// `read` gives 0 at the end of the file (the end it had when it was opened, or an earlier one if it has become shorter)
 /// and for an empty buffer. Seeking drops what was read ahead; a place beyond the end reads as the end.
 pub struct FileReader<'r, 's, P: Protocol, T, C> {
-    client: &'r mut Client<'s, P>,
-    io: &'r mut T,
-    clock: &'r C,
-    stream: Stream<'r, P>,
+    pub(crate) client: &'r mut Client<'s, P>,
+    pub(crate) io: &'r mut T,
+    pub(crate) clock: &'r C,
+    pub(crate) stream: Stream<'r, P>,
     /// Where the next byte is.
     at: u64,
     len: u64,
@@ -40,6 +41,29 @@ impl<'r, 's, P: Protocol, T, C> FileReader<'r, 's, P, T, C> {
         let len = file.attributes.len;
         FileReader { client, io, clock, stream: Stream::new(file, 0, pages), at: 0, len, used: 0 }
     }
+
+    /// Copies into `buf` what is left of the stream's item. 0 says that the next item is wanted.
+    pub(crate) fn give(&mut self, buf: &mut [u8]) -> usize {
+        let len = give(self.stream.item(&[]), self.used, buf);
+        self.used = if len > 0 { self.used.saturating_add(len as u64) } else { 0 };
+        self.at = self.at.saturating_add(len as u64);
+        len
+    }
+
+    /// Goes on elsewhere. Nothing is sent, and nothing waited for.
+    pub(crate) fn seek_to<E>(&mut self, to: SeekFrom) -> Result<u64, Failure<E>> {
+        let target = match to {
+            SeekFrom::Start(offset) => Some(offset),
+            SeekFrom::End(offset) => self.len.checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.at.checked_add_signed(offset),
+        };
+        let target = target.ok_or(Failure::Engine(Error::Invalid("a place before the start of the file")))?;
+        if target != self.at {
+            self.stream.seek(target);
+            (self.at, self.used) = (target, 0);
+        }
+        Ok(self.at)
+    }
 }
 
 impl<P: Protocol, T: ErrorType, C> ErrorType for FileReader<'_, '_, P, T, C> {
@@ -54,13 +78,10 @@ where
 {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
         while !buf.is_empty() {
-            let len = give(self.stream.item(&[]), self.used, buf);
+            let len = self.give(buf);
             if len > 0 {
-                self.used = self.used.saturating_add(len as u64);
-                self.at = self.at.saturating_add(len as u64);
                 return Ok(len);
             }
-            self.used = 0;
             // The item is still there after the break: it is lent until the next step.
             if drive(self.client, self.io, self.clock, &mut self.stream, |_| ControlFlow::Break(()))?
                 .is_some()
@@ -90,16 +111,6 @@ fn give(item: Content<'_>, used: u64, buf: &mut [u8]) -> usize {
 
 impl<P: Protocol, T: ErrorType, C> Seek for FileReader<'_, '_, P, T, C> {
     fn seek(&mut self, to: SeekFrom) -> Result<u64, Self::Error> {
-        let target = match to {
-            SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::End(offset) => self.len.checked_add_signed(offset),
-            SeekFrom::Current(offset) => self.at.checked_add_signed(offset),
-        };
-        let target = target.ok_or(Failure::Engine(Error::Invalid("a place before the start of the file")))?;
-        if target != self.at {
-            self.stream.seek(target);
-            (self.at, self.used) = (target, 0);
-        }
-        Ok(self.at)
+        self.seek_to(to)
     }
 }

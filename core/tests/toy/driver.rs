@@ -1,32 +1,50 @@
-//! The blocking driver over a transport that is cut, interrupted, and gives up.
+//! The blocking driver over a transport that is cut, interrupted, and gives up. What is asked over it, others ask as well.
 
 use super::peer::Peer;
-use super::protocol::DOOR;
+use super::protocol::{DOOR, Toy};
 use super::world::{Memory, World, assert_same, contents};
 use embedded_io::ErrorKind;
 use pagewire::blocking::{Failure, Link, run, run_each};
-use pagewire::{Clock, Connect, Error, List, Millis, Open, Pages, Read, Stat, Stream, Timeless};
+use pagewire::operation::{Item, Operation};
+use pagewire::{Client, Clock, Connect, Error, List, Millis, Open, Pages, Read, Stat, Stream, Timeless};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
 /// The link to a peer; every `every`th call fails with `kind`.
-struct Wire<'p> {
-    peer: &'p mut Peer,
-    calls: u32,
-    every: u32,
-    kind: ErrorKind,
-    chunk: usize,
-    doors: bool,
-    ports: Vec<u16>,
+pub struct Wire<'p> {
+    pub peer: &'p mut Peer,
+    pub calls: u32,
+    pub every: u32,
+    pub kind: ErrorKind,
+    pub chunk: usize,
+    pub doors: bool,
+    pub ports: Vec<u16>,
+    /// What the client wrote.
+    pub said: Vec<u8>,
+    /// A clock, and what passes on it with every call.
+    pub takes: Option<(&'p Cell<u64>, u64)>,
 }
 
 impl<'p> Wire<'p> {
-    fn new(peer: &'p mut Peer, every: u32, kind: ErrorKind) -> Self {
-        Wire { peer, calls: 0, every, kind, chunk: 50, doors: false, ports: Vec::new() }
+    pub fn new(peer: &'p mut Peer, every: u32, kind: ErrorKind) -> Self {
+        Wire {
+            peer,
+            calls: 0,
+            every,
+            kind,
+            chunk: 50,
+            doors: false,
+            ports: Vec::new(),
+            said: Vec::new(),
+            takes: None,
+        }
     }
 
     fn fails(&mut self) -> Result<(), ErrorKind> {
         self.calls += 1;
+        if let Some((now, ms)) = self.takes {
+            now.set(now.get() + ms);
+        }
         assert!(self.calls < 100_000, "the driver goes round");
         if self.every > 0 && (self.calls - 1) % self.every == 0 { Err(self.kind) } else { Ok(()) }
     }
@@ -49,6 +67,7 @@ impl embedded_io::Write for Wire<'_> {
         self.fails()?;
         let len = bytes.len().min(self.chunk);
         self.peer.hear(&bytes[..len]);
+        self.said.extend(&bytes[..len]);
         Ok(len)
     }
 
@@ -65,8 +84,8 @@ impl Link for Wire<'_> {
 }
 
 /// A clock that moves by `step` whenever it is read.
-struct Ticks {
-    now: Cell<u64>,
+pub struct Ticks {
+    pub now: Cell<u64>,
     step: u64,
 }
 
@@ -77,36 +96,79 @@ impl Clock for Ticks {
     }
 }
 
-fn ticks(step: u64) -> Ticks {
+pub fn ticks(step: u64) -> Ticks {
     Ticks { now: Cell::new(0), step }
 }
 
-/// Connects, opens, reads, streams and lists over `wire`.
-fn conversation(every: u32, kind: ErrorKind, clock: &impl Clock) -> Result<(), Failure<ErrorKind>> {
-    let mut memory = Memory::slots(3);
+/// A driver with its transport and its clock.
+pub trait Driver {
+    fn run_each<O: Operation<Toy>>(
+        &mut self,
+        client: &mut Client<'_, Toy>,
+        op: &mut O,
+        each: impl FnMut(Item<'_, Toy, O>) -> ControlFlow<()>,
+    ) -> Result<O::Output, Failure<ErrorKind>>;
+
+    fn run<O: Operation<Toy>>(
+        &mut self,
+        client: &mut Client<'_, Toy>,
+        op: &mut O,
+    ) -> Result<O::Output, Failure<ErrorKind>> {
+        self.run_each(client, op, |_| ControlFlow::Continue(()))
+    }
+}
+
+/// The one that blocks.
+pub struct Blocking<'w, 'p, C> {
+    pub wire: &'w mut Wire<'p>,
+    pub clock: &'w C,
+}
+
+impl<C: Clock> Driver for Blocking<'_, '_, C> {
+    fn run_each<O: Operation<Toy>>(
+        &mut self,
+        client: &mut Client<'_, Toy>,
+        op: &mut O,
+        each: impl FnMut(Item<'_, Toy, O>) -> ControlFlow<()>,
+    ) -> Result<O::Output, Failure<ErrorKind>> {
+        run_each(client, self.wire, self.clock, op, each)
+    }
+}
+
+/// The server that is talked to.
+pub fn peer() -> Peer {
     let names = vec![b"one".to_vec(), b"two".to_vec()];
-    let World { mut client, mut peer, .. } =
-        World::new(&mut memory, Peer { names, sealed: true, read_len_max: 400, ..Peer::with_file(1000) });
-    let wire = &mut Wire::new(&mut peer, every, kind);
-    run(&mut client, wire, clock, &mut Connect::new())?;
-    let file = run(&mut client, wire, clock, &mut Open::new("file"))?;
+    Peer { names, sealed: true, read_len_max: 400, ..Peer::with_file(1000) }
+}
+
+/// Connects, opens, reads, streams and lists.
+pub fn talk(client: &mut Client<'_, Toy>, driver: &mut impl Driver) -> Result<(), Failure<ErrorKind>> {
+    driver.run(client, &mut Connect::new())?;
+    let file = driver.run(client, &mut Open::new("file"))?;
     let mut pages = [[0xEE; 512]; 2];
-    run(&mut client, wire, clock, &mut Read::new(&file, 0, &mut Pages(&mut pages)))?;
-    assert_same(pages.as_flattened(), &contents(0, 1024, 1000), &every);
+    driver.run(client, &mut Read::new(&file, 0, &mut Pages(&mut pages)))?;
+    assert_same(pages.as_flattened(), &contents(0, 1024, 1000), &"a read");
     let mut came = Vec::new();
     let mut sink = Pages(&mut pages);
-    run_each(&mut client, wire, clock, &mut Stream::new(&file, 0, &mut sink), |item| {
+    driver.run_each(client, &mut Stream::new(&file, 0, &mut sink), |item| {
         came.extend(item.data());
         ControlFlow::Continue(())
     })?;
-    assert_same(&came, &contents(0, 1000, 1000), &every);
+    assert_same(&came, &contents(0, 1000, 1000), &"a stream");
     let mut entries = Vec::new();
-    run_each(&mut client, wire, clock, &mut List::new("dir"), |entry| {
+    driver.run_each(client, &mut List::new("dir"), |entry| {
         entries.push(entry.name.to_string());
         ControlFlow::Continue(())
     })?;
     assert_eq!(entries, ["one", "two"]);
     Ok(())
+}
+
+fn conversation(every: u32, kind: ErrorKind, clock: &impl Clock) -> Result<(), Failure<ErrorKind>> {
+    let mut memory = Memory::slots(3);
+    let World { mut client, mut peer, .. } = World::new(&mut memory, peer());
+    let wire = &mut Wire::new(&mut peer, every, kind);
+    talk(&mut client, &mut Blocking { wire, clock })
 }
 
 #[test]
@@ -194,4 +256,15 @@ fn another_port_is_connected_to_where_the_transport_can_and_said_to_be_out_of_re
         assert_eq!(outcome, if doors { Ok(()) } else { Err(unable) });
         assert_eq!(wire.ports, [DOOR]);
     }
+}
+
+#[test]
+fn the_time_that_a_call_takes_is_not_taken_from_the_deadline_after_it() {
+    let clock = ticks(0);
+    let mut memory = Memory::slots(2);
+    let World { mut client, mut peer, .. } = World::connected(&mut memory, Peer::default());
+    let wire = &mut Wire { takes: Some((&clock.now, 10_000)), ..Wire::new(&mut peer, 0, ErrorKind::Other) };
+    // A write, and then in less than a time-out a mark, a head and a body.
+    let stat = run(&mut client, wire, &clock, &mut Stat::new("file"));
+    assert_eq!((stat.map(|attributes| attributes.len), clock.now.get()), (Ok(3000), 40_000));
 }

@@ -6,7 +6,7 @@ use super::world::{Memory, World, assert_same, contents};
 use pagewire::operation::Operation;
 use pagewire::{File, List, Open, Pages, Read, Stat, Step, Stream};
 
-fn peer(sealed: bool, batch: usize) -> Peer {
+pub fn peer(sealed: bool, batch: usize) -> Peer {
     let names = (0..60).map(|i| format!("entry {i}").into_bytes()).collect();
     let chain = sealed;
     Peer { names, read_len_max: 300, gap: 2, pad: 3, sealed, chain, batch, ..Peer::with_file(2500) }
@@ -28,7 +28,7 @@ fn assert_next_is_right(world: &mut World<'_>, file: &File<u32>, about: &dyn std
 }
 
 /// Drops what `begin` does after each number of steps, in several ways of cutting and answering.
-fn at_every_step(begin: impl Fn(&mut World<'_>, &File<u32>, usize) -> bool) {
+pub fn at_every_step(begin: impl Fn(&mut World<'_>, &File<u32>, usize) -> bool) {
     for (chunk, sealed, batch) in
         [(1000, false, 9), (64, true, 9), (64, false, 1), (13, true, 2), (5, false, 9)]
     {

@@ -20,7 +20,7 @@ impl Dice {
         all[self.below(all.len() as u64) as usize]
     }
 
-    fn peer(&mut self) -> Peer {
+    pub fn peer(&mut self) -> Peer {
         let at_open = self.below(9000);
         let shrinks = self.below(4) == 0;
         let mut ends: Vec<_> = (0..self.below(4) * 2).map(|_| self.below(at_open + 1)).collect();

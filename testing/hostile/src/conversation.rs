@@ -101,6 +101,10 @@ impl<L: Link> Link for Recorder<L> {
         }
         heard
     }
+
+    fn connect(&mut self, port: u16) -> bool {
+        self.link.connect(port)
+    }
 }
 
 #[cfg(test)]

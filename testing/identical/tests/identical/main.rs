@@ -1,0 +1,5 @@
+//! One job, every driver, every transport, many cuts.
+
+mod cuts;
+mod orders;
+mod talks;
