@@ -3,7 +3,8 @@
 //! A no_std, allocation-free read engine for file servers.
 //!
 //! A [`Client`] speaks a [`Protocol`] ([`smb::Smb`], [`nfs::Nfs3`], [`nfs::Nfs4`]) over memory that the caller lends as [`Storage`], and runs one
-//! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Map`], [`Stat`], [`Statfs`], [`Close`]. It does no I/O:
+//! operation at a time: [`Connect`], [`Open`], [`Read`], [`Stream`], [`List`], [`Map`], [`Stat`],
+//! [`Statfs`], [`StatBoth`], [`Fetch`], [`Close`]. It does no I/O:
 //! [`Client::step`] says what to do next. [`blocking`] is the loop for transports with `embedded_io`'s traits, and
 //! `asynch` (the feature of that name) the same loop for those with `embedded_io_async`'s.
 // Peer bytes must not panic: what could is an error here, and every exception gives its reason.
@@ -67,6 +68,7 @@ pub use operation::fetch::{Fetch, Fetched, Lane};
 pub use operation::list::List;
 pub use operation::map::Map;
 pub use operation::read::{Filled, Read};
+pub use operation::stat_both::StatBoth;
 pub use operation::stream::Stream;
 pub use outgoing::Outbox;
 pub use page::{Buffer, PageList, Pages, Sink};

@@ -12,6 +12,7 @@ pub mod map;
 mod mapping;
 pub mod read;
 mod ring;
+pub mod stat_both;
 pub mod stream;
 
 use crate::attributes::Entry;

@@ -15,7 +15,9 @@ use core::fmt;
 /// What an operation wants. A path is relative to the share or export, with `/` between names; empty is its root.
 #[derive(Clone, Copy, Debug)]
 pub enum Ask<'p, H> {
-    /// Everything from the first message to a usable share.
+    /// Everything from the first message to a usable share. Every other ask does the same first where it is not done yet (but
+    /// for NFS, which is `Invalid` then), and if it can be together with what is asked. A refusal on the way stays: it is
+    /// the answer to every later ask.
     Connect,
     /// A handle for reading a file, or for nothing but its attributes where it is a directory.
     Open {
@@ -43,6 +45,8 @@ pub enum Ask<'p, H> {
     Stat {
         /// The file or directory.
         path: &'p str,
+        /// The space of the file system that it is on is wanted with them, if the protocol can bring both together.
+        space: bool,
     },
     /// The space of the file system that a path is on.
     Statfs {

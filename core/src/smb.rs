@@ -3,6 +3,7 @@
 //! One message one file; `session` is what a connection knows, `connect` how it comes to know it, `chain` how
 //! requests are sent, `receive` how replies are told apart and verified, `calls` what an operation becomes.
 
+mod attributes;
 mod calls;
 mod chain;
 pub mod close;
@@ -14,6 +15,7 @@ pub mod filetime;
 pub mod header;
 pub mod ioctl;
 pub mod kdf;
+mod list;
 mod map;
 pub mod negotiate;
 pub mod ntlm;
@@ -46,7 +48,7 @@ use crate::plan::Limits;
 use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, RangeAt, Reply};
 use core::fmt;
 use receive::Receive;
-use session::Session;
+use session::{Session, Standing};
 use zeroize::Zeroize;
 
 /// Whether something is done always, or only where the server or the protocol demands it.
@@ -114,7 +116,8 @@ pub struct Config<'s> {
     pub signing_algorithms: &'s [u16],
     /// Whether every message is signed.
     pub sign: Policy,
-    /// Whether every message is encrypted.
+    /// Whether every message is encrypted. `IfNeeded`: what is asked first goes in the clear, together with TREE_CONNECT, which
+    /// tells whether the share demands encryption; then its path was shown, and all else is encrypted.
     pub seal: Policy,
     /// Random bytes.
     pub entropy: Entropy,
@@ -150,9 +153,14 @@ pub struct Smb<'s> {
 }
 
 impl<'s> Smb<'s> {
-    /// Nothing is sent before [`Connect`](crate::Connect).
+    /// Nothing is sent before the first operation, which connects if it is not [`Connect`](crate::Connect) itself.
     pub fn new(config: Config<'s>) -> Self {
         Smb { config, session: Session::default(), receive: Receive::default() }
+    }
+
+    /// Whether the share is there, so that files can be asked for.
+    pub fn is_connected(&self) -> bool {
+        self.session.standing == Standing::Ready
     }
 
     /// The dialect, once negotiated.
@@ -182,7 +190,7 @@ impl Protocol for Smb<'_> {
     type Stage = Stage;
 
     fn need(&self) -> Cost {
-        // The longest chain is CREATE, QUERY_INFO, CLOSE; AUTHENTICATE and the reply to NEGOTIATE are the longest
+        // The longest chain that is not sent in parts is CREATE, QUERY_INFO, CLOSE; AUTHENTICATE and the reply to NEGOTIATE are the longest
         // messages of a connection. Long paths, names and domains take more, and say so.
         Cost { tx: 1024, slots: 3, reply: 1024, allowance: 0 }
     }
@@ -242,7 +250,7 @@ impl Protocol for Smb<'_> {
             name_start: at.saturating_add(query_directory::NAME_AT),
             name_len: entry.name.len(),
             encoding: Encoding::Utf16,
-            attributes: calls::entry_attributes(&entry),
+            attributes: attributes::entry_attributes(&entry),
             next: (left > 0).then(|| entries.len().saturating_sub(left)),
         })
     }

@@ -88,8 +88,9 @@ macro_rules! operation {
 }
 
 operation! {
-    /// Everything from the first message to a usable share. Once per connection, before any other operation; dropped
-    /// half-way it leaves the connection of no use.
+    /// Everything from the first message to a usable share. With SMB no other operation needs it: the first one connects, in fewer
+    /// round trips. With NFS it comes first, and dropped half-way it leaves the connection of no use. `Done` at once where
+    /// all is there.
     Connect() asks Ask::Connect, gives (): _ => ()
 }
 
@@ -101,7 +102,7 @@ operation! {
 
 operation! {
     /// The attributes of a file or directory; the empty path is the root of the share.
-    Stat(path: &'p str) asks Ask::Stat { path }, gives Attributes: Answer::Attributes(attributes) => attributes
+    Stat(path: &'p str) asks Ask::Stat { path, space: false }, gives Attributes: Answer::Attributes(attributes) => attributes
 }
 
 operation! {

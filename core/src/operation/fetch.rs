@@ -16,8 +16,8 @@ use crate::segment::Extent;
 /// that are in flight. The rest of a longer file is read through the pages, as [`Stream`](super::stream::Stream) does.
 ///
 /// For each path it lends [`Fetched::Opened`], the content, and [`Fetched::Ended`]; or [`Fetched::Failed`] at any
-/// point, after which the next path follows. Without paths it is `Done` at once. Dropped half-way it leaves files open until
-/// the connection ends.
+/// point, after which the next path follows. Without paths it is `Done` at once. Dropped half-way it leaves files open, which
+/// the lanes know ([`Lane::left_open`]).
 pub struct Fetch<'l, 'p, P: Protocol> {
     ticket: Ticket,
     paths: &'l mut dyn Iterator<Item = &'p str>,
@@ -64,6 +64,11 @@ impl<P: Protocol> Lane<'_, P> {
             has: 0,
             idle: true,
         }
+    }
+
+    /// The file that a [`Fetch`] which was dropped has left open.
+    pub fn left_open(&self) -> Option<File<P::Handle>> {
+        self.file.filter(|_| self.state != State::Free)
     }
 }
 
@@ -222,11 +227,14 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         let Some(lane) = self.lanes.get(self.front).filter(|lane| lane.state == State::Reading) else {
             return;
         };
-        let Some(file) = lane.file.filter(|file| file.attributes.len > self.head_len.into()) else { return };
+        let Some(file) = lane.file else { return };
+        let from = head_of(&file.attributes, self.head_len).into();
+        if file.attributes.len <= from {
+            return;
+        }
         if self.reads != Reads::Nothing || lane.failed.is_some() {
             return;
         }
-        let from = self.head_len.into();
         match (&mut self.tail, self.pages.take()) {
             (Some(tail), _) => tail.take_up(&file, from),
             (None, Some(pages)) => {
@@ -241,7 +249,7 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
 
     /// What of the open file at the front can be lent.
     fn content(&mut self, file: File<P::Handle>, has: u32, protocol: &P) -> Result<Current, Error> {
-        let want = file.attributes.len.min(self.head_len.into()) as u32;
+        let want = head_of(&file.attributes, self.head_len);
         loop {
             match self.place {
                 Place::Attributes => {
@@ -278,6 +286,11 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         self.place = Place::End;
         Ok(result.map_or_else(Current::Failed, |()| Current::Ended(end)))
     }
+}
+
+/// How much of the start of a file is lent from the heads: nothing of one with holes, which are told to who reads the tail.
+fn head_of(attributes: &Attributes, head_len: u32) -> u32 {
+    if attributes.sparse { 0 } else { attributes.len.min(head_len.into()) as u32 }
 }
 
 impl<P: Protocol> Lane<'_, P> {
@@ -328,7 +341,7 @@ impl<P: Protocol> Lane<'_, P> {
         protocol: &mut P,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        let want = file.attributes.len.min(head_len.into()) as u32;
+        let want = head_of(&file.attributes, head_len);
         let limits = protocol.limits();
         let rest = crate::plan::next(self.has.into(), want.into(), head_len, &limits);
         match rest.filter(|_| out.in_flight() == 0) {
@@ -467,6 +480,9 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         let Some(lane) = self.lanes.get(self.front) else { return Ok(false) };
         self.current = match (lane.failed, lane.file) {
             _ if lane.state != State::Reading || !lane.idle => Current::Nothing,
+            (Some(_), Some(file)) if self.place == Place::Attributes => {
+                self.content(file, lane.has, protocol)?
+            }
             (Some(_), _) if self.reads == Reads::Front => Current::Nothing,
             (Some(error), _) => Current::Failed(error),
             (None, Some(file)) => self.content(file, lane.has, protocol)?,

@@ -1,18 +1,15 @@
 //! What an operation becomes on the wire, and what its replies mean.
 
+use super::attributes::{create_attributes, query_answer};
 use super::chain::{Member, Reply as Wait};
 use super::create::{self, FileId};
-use super::filetime::FileTime;
 use super::header::{self, Command, Header};
+use super::list::Pages;
 use super::map::Asked;
 use super::oplock_break::{self, Acknowledgment, Notification};
-use super::query_directory::{self, Entry};
-use super::query_info::{self, AllInformation, FsFullSizeInformation};
-use super::session::CREDIT_LEN;
+use super::session::{CREDIT_LEN, Standing};
 use super::status::Status;
-use super::{Smb, close, read, symlink};
-use crate::attributes::{Attributes, Kind, Space, Time};
-use crate::digest::Digest;
+use super::{Smb, close, query_directory, query_info, read};
 use crate::error::Error;
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, File, Progress, Reply};
@@ -24,31 +21,15 @@ use crate::wire::Writer;
 pub struct Stage {
     pub(super) phase: Phase,
     /// What is open for this call alone and must be closed after it.
-    handle: Option<FileId>,
-    pages: Pages,
+    pub(super) handle: Option<FileId>,
+    /// Its chain went behind TREE_CONNECT.
+    enters: bool,
+    /// Nothing was sealed then.
+    in_clear: bool,
+    pub(super) pages: Pages,
+    /// QUERY_DIRECTORY requests that are still to be sent in this round trip.
+    pub(super) round: u8,
     pub(super) asked: Asked,
-}
-
-/// The pages of a listing so far, as far as it takes to see that they come again: no name comes twice. The first name of
-/// one page is remembered, and that of the page twice as far on takes its place, so a round of any length is found
-/// (Brent's algorithm).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Pages {
-    count: u32,
-    first_name: Digest,
-}
-
-impl Pages {
-    /// Another page. Whether it was there before.
-    fn repeats(&mut self, name: &[u8]) -> bool {
-        let digest = Digest::new().with(name);
-        let repeats = self.count > 0 && digest == self.first_name;
-        self.count = self.count.saturating_add(1);
-        if self.count.is_power_of_two() {
-            self.first_name = digest;
-        }
-        repeats
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,31 +37,26 @@ pub(super) enum Phase {
     /// Nothing is sent yet.
     #[default]
     Start,
-    /// All that the call needs is sent; or, of a connection, NEGOTIATE.
+    /// All that the call needs is sent.
     Asked,
-    /// NTLM's NEGOTIATE_MESSAGE is sent.
-    Greeted,
-    /// NTLM's AUTHENTICATE_MESSAGE is sent.
-    Authenticated,
-    /// TREE_CONNECT is sent.
-    Admitted,
     /// The handle that CREATE brings is the result.
     Opening,
+    /// CREATE has brought it, and READ may still bring the start of the file.
+    Opened,
     /// CREATE is sent alone: the rest follows when its reply is here.
     Alone,
     /// A directory is open and has more entries.
     More,
     /// Nothing is left but to close what is open.
     Ended,
+    /// The chain was of no use: what it has opened is closed, and then all is asked again in another way.
+    Again,
 }
 
-/// The shortest output buffer that holds any entry: its fixed part and a name of 255 units.
-const LISTING_LEN_MIN: usize = query_directory::NAME_AT + 2 * 255;
-
-/// The longest that we ask for: more saves no round trip worth the memory.
-const LISTING_LEN_MAX: usize = 1 << 20;
-
 type Body<'m> = &'m dyn Fn(&mut Writer<'_>) -> Result<(), Error>;
+
+/// What is asked about something open.
+type What = fn(FileId) -> query_info::Request;
 
 impl Smb<'_> {
     pub(super) fn encode_ask(
@@ -89,26 +65,31 @@ impl Smb<'_> {
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        if let (Ask::Connect, Phase::Start) = (ask, stage.phase) {
-            stage.phase = Phase::Asked;
-            return self.send_negotiate(out);
-        }
-        if let Ask::Connect | Ask::Disconnect = ask {
+        if let Ask::Disconnect = ask {
             return Ok(Progress::Complete);
         }
-        if !self.session.ready {
-            return Err(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"));
+        let enters =
+            matches!(ask, Ask::Open { .. } | Ask::Stat { .. } | Ask::Statfs { .. } | Ask::List { .. });
+        match self.connects(enters, out)? {
+            Progress::Complete => {}
+            progress => return Ok(progress),
+        }
+        if stage.phase == Phase::Again {
+            match self.tidy(stage, out)? {
+                Progress::Complete => *stage = Stage::default(),
+                progress => return Ok(progress),
+            }
         }
         match ask {
             Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
-            Ask::Open { path, .. } => {
-                let body = |w: &mut Writer<'_>| create::Request::file(path).encode(w);
-                self.once(stage, out, Phase::Opening, &[create_member(&body)])
-            }
+            Ask::Open { path, first } => self.open(stage, out, path, first),
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
-            Ask::Stat { path } => self.inquire(stage, out, path, query_info::Request::all_information),
+            Ask::Stat { path, space } => {
+                let space = space.then_some(query_info::Request::fs_full_size_information as What);
+                self.inquire(stage, out, path, query_info::Request::all_information, space)
+            }
             Ask::Statfs { path } => {
-                self.inquire(stage, out, path, query_info::Request::fs_full_size_information)
+                self.inquire(stage, out, path, query_info::Request::fs_full_size_information, None)
             }
             Ask::List { path } => self.list(stage, out, path),
             Ask::Look { handle } => self.look(handle, out),
@@ -129,7 +110,7 @@ impl Smb<'_> {
     }
 
     /// Sends a chain, and afterwards closes what it may have left open.
-    fn once(
+    pub(super) fn once(
         &mut self,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
@@ -139,15 +120,28 @@ impl Smb<'_> {
         if stage.phase != Phase::Start {
             return self.tidy(stage, out);
         }
-        let progress = self.session.send(out, members, Wait::Awaited)?;
+        let progress = self.begin(stage, out, members)?;
         if progress == Progress::Sent {
             stage.phase = next;
         }
         Ok(progress)
     }
 
+    /// Sends the first chain of a call, maybe with TREE_CONNECT in front.
+    pub(super) fn begin(
+        &mut self,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+        members: &[Member<'_>],
+    ) -> Result<Progress, Error> {
+        let enters = self.session.standing != Standing::Ready;
+        let progress = self.enter(out, members)?;
+        (stage.enters, stage.in_clear) = (progress == Progress::Sent && enters, !self.session.seals);
+        Ok(progress)
+    }
+
     /// A chain whose CREATE went well and whose CLOSE did not leaves a handle.
-    fn tidy(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    pub(super) fn tidy(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         if out.in_flight() > 0 {
             return Ok(Progress::Wait);
         }
@@ -165,18 +159,49 @@ impl Smb<'_> {
         self.session.send(out, &[member], Wait::Ignored)
     }
 
+    /// CREATE, and READ with it for what is wanted of the start of the file.
+    fn open(
+        &mut self,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+        path: &str,
+        first: u32,
+    ) -> Result<Progress, Error> {
+        let body = |w: &mut Writer<'_>| create::Request::file(path).encode(w);
+        let create = create_member(&body);
+        let extent = Extent { offset: 0, len: first.min(self.first_len()) };
+        let body = read_body(FileId::RELATED, extent);
+        let both = [create, read_member(&body, self.session.charge(extent.len), extent)];
+        if extent.len > 0 && stage.phase == Phase::Start {
+            match self.once(stage, out, Phase::Opening, &both) {
+                // There is room for the one, maybe.
+                Err(Error::Budget { .. }) => {}
+                progress => return progress,
+            }
+        }
+        self.once(stage, out, Phase::Opening, &[create])
+    }
+
+    /// How much a READ in one chain with CREATE may ask for: what the credits pay for, where it costs no wait.
+    fn first_len(&self) -> u32 {
+        let session = &self.session;
+        let before = if session.standing == Standing::Ready { 1 } else { 2 };
+        let paid = session.credits.saturating_sub(before).saturating_mul(CREDIT_LEN);
+        match () {
+            () if session.opens_alone => 0,
+            () if session.charged > 0 => session.limits().read_len_max.min(paid.max(CREDIT_LEN)),
+            () => session.limits().read_len_max.min(paid),
+        }
+    }
+
     fn send_read(
         &mut self,
         file_id: FileId,
         extent: Extent,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        let body = |w: &mut Writer<'_>| {
-            read::Request { file_id, offset: extent.offset, length: extent.len }.encode(w);
-            Ok(())
-        };
-        let charge = self.session.charge(extent.len);
-        let member = Member { charge, extent, ..Member::new(Command::READ, read::REPLY_HEAD_MAX, &body) };
+        let body = read_body(file_id, extent);
+        let member = read_member(&body, self.session.charge(extent.len), extent);
         self.session.send(out, &[member], Wait::Awaited)
     }
 
@@ -191,99 +216,52 @@ impl Smb<'_> {
         self.session.send(out, &[Member::new(Command::QUERY_INFO, reply_max, &ask)], Wait::Awaited)
     }
 
-    /// CREATE, QUERY_INFO, CLOSE: one round trip.
+    /// CREATE, QUERY_INFO, CLOSE: one round trip. `second` is asked for with it if there is room.
     fn inquire(
         &mut self,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
         path: &str,
-        what: fn(FileId) -> query_info::Request,
+        first: What,
+        second: Option<What>,
     ) -> Result<Progress, Error> {
-        let query = what(stage.handle.unwrap_or(FileId::RELATED));
-        let output_max = query.output_buffer_length as usize;
         let open = |w: &mut Writer<'_>| create::Request::attributes(path).encode(w);
-        let ask = |w: &mut Writer<'_>| {
-            query.encode(w);
-            Ok(())
-        };
-        let close = close_body(FileId::RELATED);
-        let members = [
-            create_member(&open),
-            Member::new(Command::QUERY_INFO, query_info::REPLY_HEAD_MAX.saturating_add(output_max), &ask),
-            Member::new(Command::CLOSE, close::REPLY_HEAD_MAX, &close),
-        ];
-        let [create, query, _] = &members;
+        let create = create_member(&open);
+        let body = close_body(FileId::RELATED);
+        let close = Member::new(Command::CLOSE, close::REPLY_HEAD_MAX, &body);
+        let request = first(stage.handle.unwrap_or(FileId::RELATED));
+        let body = query_body(request);
+        let query = query_member(&body, request);
         match (stage.phase, stage.handle) {
-            (Phase::Start, _) if self.is_poor(members.len()) => {
-                self.once(stage, out, Phase::Alone, core::slice::from_ref(create))
+            (Phase::Start, _) if self.opens_alone(3) => {
+                return self.once(stage, out, Phase::Alone, &[create]);
             }
             (Phase::Alone, Some(_)) if out.in_flight() == 0 => {
-                let progress = self.session.send(out, core::slice::from_ref(query), Wait::Awaited)?;
+                let progress = self.session.send(out, &[query], Wait::Awaited)?;
                 if progress == Progress::Sent {
                     stage.phase = Phase::Asked;
                 }
-                Ok(progress)
+                return Ok(progress);
             }
-            _ => self.once(stage, out, Phase::Asked, &members),
+            _ => {}
         }
-    }
-
-    /// Whether the server leaves us fewer credits than a chain costs, and owes no reply that could bring more: some give
-    /// one for one, for ever.
-    fn is_poor(&self, chain: usize) -> bool {
-        (self.session.credits as usize) < chain && self.session.charged == 0
-    }
-
-    /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY until there are no more. The next one is asked for
-    /// before the entries of the last are looked at.
-    fn list(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>, path: &str) -> Result<Progress, Error> {
-        let open = |w: &mut Writer<'_>| create::Request::directory(path).encode(w);
-        let handle = match (stage.phase, stage.handle) {
-            (Phase::Start, _) if self.is_poor(2) => {
-                return self.once(stage, out, Phase::Alone, &[create_member(&open)]);
+        if let Some(second) = second.filter(|_| stage.phase == Phase::Start && !self.opens_alone(4)) {
+            let request = second(FileId::RELATED);
+            let body = query_body(request);
+            let members = [create, query, query_member(&body, request), close];
+            match self.once(stage, out, Phase::Asked, &members) {
+                Err(Error::Budget { .. }) => {}
+                progress => return progress,
             }
-            (Phase::Start, _) => FileId::RELATED,
-            (Phase::Alone, Some(handle)) if out.in_flight() == 0 => handle,
-            (Phase::More, Some(handle)) => handle,
-            _ => return self.tidy(stage, out),
-        };
-        let first = stage.phase == Phase::Start;
-        let output_max = self.listing_len(out, first)?;
-        let request =
-            query_directory::Request { file_id: handle, flags: 0, output_buffer_length: output_max as u32 };
-        let ask = |w: &mut Writer<'_>| {
-            request.encode(w);
-            Ok(())
-        };
-        let reply_max = query_directory::REPLY_HEAD_MAX.saturating_add(output_max);
-        let charge = self.session.charge(output_max as u32);
-        let query = Member { charge, ..Member::new(Command::QUERY_DIRECTORY, reply_max, &ask) };
-        let progress = if first {
-            self.session.send(out, &[create_member(&open), query], Wait::Awaited)?
-        } else {
-            self.session.send(out, &[query], Wait::Awaited)?
-        };
-        if progress == Progress::Sent {
-            stage.phase = Phase::Asked;
         }
-        Ok(progress)
+        self.once(stage, out, Phase::Asked, &[create, query, close])
     }
 
-    /// As much as `rx`, the server and the credits allow.
-    fn listing_len(&self, out: &Outbox<'_, '_>, with_create: bool) -> Result<usize, Error> {
-        let head = |body: usize| header::LEN.saturating_add(body).saturating_add(8);
-        let create = if with_create { head(create::REPLY_HEAD_MAX) } else { 0 };
-        let taken = create.saturating_add(head(query_directory::REPLY_HEAD_MAX));
-        let room = out.lent().reply.saturating_sub(taken);
-        if room < LISTING_LEN_MIN {
-            let need = out.lent().reply.saturating_add(LISTING_LEN_MIN.saturating_sub(room));
-            return Err(Error::Budget { what: "rx", need, have: out.lent().reply });
-        }
-        let credits = self.session.credits.saturating_sub(u32::from(with_create)).max(1);
-        let credits = if self.session.large_mtu() { credits } else { 1 };
-        let paid = (credits as usize).saturating_mul(CREDIT_LEN as usize);
-        let transact_len_max = (self.session.transact_len_max as usize).max(LISTING_LEN_MIN);
-        Ok(room.min(paid).min(transact_len_max).min(LISTING_LEN_MAX))
+    /// Whether CREATE is sent without the rest of its chain: because the server refuses chains, or because it leaves us fewer credits
+    /// than this one costs and owes no reply that could bring more. Some give one for one, for ever.
+    pub(super) fn opens_alone(&self, chain: usize) -> bool {
+        let is_poor = (self.session.credits as usize) < chain && self.session.charged == 0;
+        self.session.opens_alone || is_poor
     }
 
     pub(super) fn decode_answer(
@@ -301,14 +279,17 @@ impl Smb<'_> {
         }
         self.session.charged = self.session.charged.saturating_sub(reply.slot.charge);
         match (header.command, stage) {
-            (Command::IOCTL, Some(stage)) if self.session.ready => self.map_goes_on(&header, body, stage),
-            (
-                Command::NEGOTIATE | Command::SESSION_SETUP | Command::TREE_CONNECT | Command::IOCTL,
-                Some(stage),
-            ) => {
-                self.connect_goes_on(&header, reply.message, body, stage, out)?;
-                Ok(Answer::Nothing)
+            (Command::NEGOTIATE | Command::SESSION_SETUP | Command::TREE_CONNECT, stage) => {
+                let answer = self.connect_goes_on(&header, reply.message, body, out)?;
+                if let (Answer::Again, Some(stage)) = (answer, stage) {
+                    stage.phase = Phase::Again;
+                }
+                Ok(answer)
             }
+            (Command::IOCTL, _) if self.session.standing == Standing::Proving => {
+                self.connect_goes_on(&header, reply.message, body, out)
+            }
+            (Command::IOCTL, Some(stage)) => self.map_goes_on(&header, body, stage),
             (_, Some(stage)) => self.call_goes_on(&header, body, stage),
             (Command::CREATE, None) if header.status == Status::SUCCESS => {
                 // Whoever wanted it is gone. If it cannot be closed now it lives as long as the connection.
@@ -325,14 +306,19 @@ impl Smb<'_> {
         body: &[u8],
         stage: &mut Stage,
     ) -> Result<Answer<FileId>, Error> {
+        // The share demands encryption: what was asked before that was known counts for nothing.
+        if stage.phase == Phase::Again || stage.enters && stage.in_clear && self.session.seals {
+            return asked_in_vain(header, body, stage);
+        }
         if !header.status.has_response(header.command) {
-            return refused(header, stage);
+            return self.refused(header, stage);
         }
         match header.command {
             Command::CREATE => {
                 let response = create::Response::decode(body)?;
                 if stage.phase == Phase::Opening {
                     let attributes = create_attributes(&response);
+                    stage.phase = Phase::Opened;
                     return Ok(Answer::Opened(File { handle: response.file_id, attributes }));
                 }
                 stage.handle = Some(response.file_id);
@@ -362,6 +348,36 @@ impl Smb<'_> {
         }
     }
 
+    fn refused(&mut self, header: &Header, stage: &mut Stage) -> Result<Answer<FileId>, Error> {
+        let refuses_chain = refuses_chains(header.status) && !self.session.opens_alone;
+        let is_first = stage.phase == Phase::Asked && stage.pages.count == 0;
+        match (header.command, stage.phase) {
+            (Command::CREATE, _) if stage.enters && refuses_chains(header.status) => {
+                return asked_in_vain(header, &[], stage);
+            }
+            (Command::READ, _) if header.status == Status::END_OF_FILE => return Ok(Answer::EndOfFile),
+            (Command::READ, Phase::Opened) if refuses_chain => {
+                self.session.opens_alone = true;
+                stage.phase = Phase::Ended;
+                return Ok(Answer::Again);
+            }
+            (Command::QUERY_INFO | Command::QUERY_DIRECTORY, _)
+                if refuses_chain && is_first && stage.handle.is_some() =>
+            {
+                self.session.opens_alone = true;
+                return asked_in_vain(header, &[], stage);
+            }
+            (Command::QUERY_DIRECTORY, _) => {
+                stage.phase = Phase::Ended;
+                if header.status == Status::NO_MORE_FILES {
+                    return Ok(Answer::Nothing);
+                }
+            }
+            _ => {}
+        }
+        Err(Error::Refused(header.status.refusal(header.command)))
+    }
+
     /// MS-SMB2 3.2.5.19: what the server takes back is acknowledged; we keep nothing that depends on it.
     pub(super) fn acknowledge_break(
         &mut self,
@@ -388,7 +404,7 @@ impl Smb<'_> {
     }
 }
 
-fn create_member<'m>(body: Body<'m>) -> Member<'m> {
+pub(super) fn create_member<'m>(body: Body<'m>) -> Member<'m> {
     Member::new(Command::CREATE, create::REPLY_HEAD_MAX, body)
 }
 
@@ -399,118 +415,50 @@ fn close_body(file_id: FileId) -> impl Fn(&mut Writer<'_>) -> Result<(), Error> 
     }
 }
 
-fn refused(header: &Header, stage: &mut Stage) -> Result<Answer<FileId>, Error> {
+fn read_body(file_id: FileId, extent: Extent) -> impl Fn(&mut Writer<'_>) -> Result<(), Error> {
+    move |w| {
+        read::Request { file_id, offset: extent.offset, length: extent.len }.encode(w);
+        Ok(())
+    }
+}
+
+fn read_member<'m>(body: Body<'m>, charge: u16, extent: Extent) -> Member<'m> {
+    Member { charge, extent, ..Member::new(Command::READ, read::REPLY_HEAD_MAX, body) }
+}
+
+fn query_body(request: query_info::Request) -> impl Fn(&mut Writer<'_>) -> Result<(), Error> {
+    move |w| {
+        request.encode(w);
+        Ok(())
+    }
+}
+
+fn query_member<'m>(body: Body<'m>, request: query_info::Request) -> Member<'m> {
+    let output_max = request.output_buffer_length as usize;
+    Member::new(Command::QUERY_INFO, query_info::REPLY_HEAD_MAX.saturating_add(output_max), body)
+}
+
+/// Of a chain that is asked again only what it has opened counts, and that is closed before.
+fn asked_in_vain(header: &Header, body: &[u8], stage: &mut Stage) -> Result<Answer<FileId>, Error> {
+    stage.phase = Phase::Again;
     match (header.command, header.status) {
-        (Command::READ, Status::END_OF_FILE) => return Ok(Answer::EndOfFile),
-        (Command::QUERY_DIRECTORY, status) => {
-            stage.phase = Phase::Ended;
-            if status == Status::NO_MORE_FILES {
-                return Ok(Answer::Nothing);
-            }
-        }
+        (Command::CREATE, Status::SUCCESS) => stage.handle = Some(create::Response::decode(body)?.file_id),
+        (Command::CLOSE, Status::SUCCESS) => stage.handle = None,
         _ => {}
     }
-    Err(Error::Refused(header.status.refusal(header.command)))
+    Ok(Answer::Again)
 }
 
-fn query_answer(body: &[u8]) -> Result<Answer<FileId>, Error> {
-    let output = query_info::Response::decode(body)?.output_buffer;
-    // The two that we ask for differ in length: no other information that we want is this short.
-    if output.len() == FsFullSizeInformation::LEN as usize {
-        let size = FsFullSizeInformation::decode(output)?;
-        return Ok(Answer::Space(Space {
-            total: size.total_bytes(),
-            free: size.actual_available_bytes(),
-            available: size.caller_available_bytes(),
-            unit: size.unit_bytes(),
-        }));
-    }
-    Ok(Answer::Attributes(all_attributes(&AllInformation::decode(output)?)))
-}
-
-fn time(time: FileTime) -> Option<Time> {
-    time.to_unix().map(|(seconds, nanoseconds)| Time { seconds, nanoseconds })
-}
-
-/// What the attribute bits say; a reparse point of a kind that is not known is followed by the server.
-fn bits(file_attributes: u32, reparse_tag: Option<u32>) -> Attributes {
-    let has = |bit| file_attributes & bit != 0;
-    let kind = match reparse_tag {
-        Some(symlink::IO_REPARSE_TAG_SYMLINK) => Kind::Symlink,
-        Some(tag) if tag != 0 => Kind::Other,
-        _ if has(create::ATTRIBUTE_DIRECTORY) => Kind::Directory,
-        _ => Kind::File,
-    };
-    Attributes {
-        kind,
-        hidden: has(create::ATTRIBUTE_HIDDEN),
-        read_only: has(create::ATTRIBUTE_READONLY),
-        sparse: has(create::ATTRIBUTE_SPARSE_FILE),
-        ..Attributes::default()
-    }
-}
-
-/// There is no `change`: Samba tells the times that an open file had when it was opened, whatever happens to it.
-fn create_attributes(response: &create::Response) -> Attributes {
-    Attributes {
-        len: response.end_of_file,
-        allocated: Some(response.allocation_size),
-        modified: time(response.last_write_time),
-        accessed: time(response.last_access_time),
-        changed: time(response.change_time),
-        created: time(response.creation_time),
-        ..bits(response.file_attributes, None)
-    }
-}
-
-fn all_attributes(all: &AllInformation) -> Attributes {
-    Attributes {
-        len: all.end_of_file,
-        allocated: Some(all.allocation_size),
-        modified: time(all.last_write_time),
-        accessed: time(all.last_access_time),
-        changed: time(all.change_time),
-        created: time(all.creation_time),
-        id: Some(all.index_number),
-        links: Some(all.number_of_links),
-        ..bits(all.file_attributes, None)
-    }
-}
-
-pub(super) fn entry_attributes(entry: &Entry<'_>) -> Attributes {
-    Attributes {
-        len: entry.end_of_file,
-        allocated: Some(entry.allocation_size),
-        modified: time(entry.last_write_time),
-        accessed: time(entry.last_access_time),
-        changed: time(entry.change_time),
-        created: time(entry.creation_time),
-        // MS-FSCC 2.1.9: 0 and all ones where the file system has none.
-        id: Some(entry.file_id).filter(|id| ![0, u64::MAX].contains(id)),
-        ..bits(entry.file_attributes, entry.reparse_tag())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Pages;
-
-    #[test]
-    fn a_listing_that_goes_round_is_found_whatever_the_length_of_its_round_and_what_came_before() {
-        for lead in 0..20u32 {
-            for round in 1..20 {
-                let mut pages = Pages::default();
-                let name =
-                    |page: u32| (if page < lead { page } else { lead + (page - lead) % round }).to_le_bytes();
-                let found = (0..200).position(|page| pages.repeats(&name(page)));
-                assert!(found.is_some_and(|page| page as u32 >= lead + round), "{lead} {round}: {found:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_long_listing_without_a_repeat_is_none() {
-        let mut pages = Pages::default();
-        assert!(!(0..100_000u32).any(|page| pages.repeats(&page.to_le_bytes())));
-    }
+/// What servers say that will not have a request behind or in front of others, or that look ids up literally which mean
+/// "as before".
+pub(super) fn refuses_chains(status: Status) -> bool {
+    [
+        Status::INVALID_PARAMETER,
+        Status::NOT_SUPPORTED,
+        Status::NOT_IMPLEMENTED,
+        Status::INVALID_HANDLE,
+        Status::FILE_CLOSED,
+        Status::NETWORK_NAME_DELETED,
+    ]
+    .contains(&status)
 }

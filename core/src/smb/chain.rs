@@ -3,7 +3,7 @@
 use super::header::{self, Command, Header};
 use super::negotiate::Dialect;
 use super::seal::TransformHeader;
-use super::session::Session;
+use super::session::{Session, Standing};
 use super::status::Status;
 use crate::compound::Cost;
 use crate::error::Error;
@@ -17,6 +17,7 @@ use crate::wire::Writer;
 pub(super) type Encode<'m> = &'m dyn Fn(&mut Writer<'_>) -> Result<(), Error>;
 
 /// A request of a chain.
+#[derive(Clone, Copy)]
 pub(super) struct Member<'m> {
     pub command: Command,
     /// Credits.
@@ -83,15 +84,19 @@ impl Session {
             w.zeros(TransformHeader::SIZE);
         }
         let mut message_id = self.message_id;
+        // What the server calls a tree that is being connected to is not known yet. All other ids are real: some servers
+        // look those that mean "as before" up literally.
+        let enters = members.first().is_some_and(|first| first.command == Command::TREE_CONNECT);
         for (index, member) in members.iter().enumerate() {
             let last = index.saturating_add(1) == members.len();
-            self.encode_member(w, member, message_id, index > 0, last)?;
+            let tree_id = if index > 0 && enters { header::RELATED_TREE } else { self.tree_id };
+            self.encode_member(w, member, message_id, tree_id, index > 0, last)?;
             message_id = message_id.saturating_add(member.charge.into());
         }
         if w.overflows() {
             return Ok(()); // `Outbox::frame` says how much would have been enough.
         }
-        if !self.ready {
+        if !self.is_admitted() {
             // MS-SMB2 3.2.4.2.2.2 and 3.2.4.2.3: what is sent before the keys are known, so that they depend on it.
             self.preauth.update(w.since(frame));
         }
@@ -110,6 +115,7 @@ impl Session {
         w: &mut Writer<'_>,
         member: &Member<'_>,
         message_id: u64,
+        tree_id: u32,
         related: bool,
         last: bool,
     ) -> Result<(), Error> {
@@ -123,7 +129,7 @@ impl Session {
             flags: if related { header::RELATED_OPERATIONS } else { 0 },
             next_command: 0,
             message_id,
-            tree_id: self.tree_id,
+            tree_id,
             async_id: 0,
             session_id: self.session_id,
             signature: [0; 16],
@@ -146,7 +152,7 @@ impl Session {
     fn signs_now(&self, command: Command) -> bool {
         let proof = match command {
             Command::TREE_CONNECT => self.dialect == Some(Dialect::Smb311),
-            Command::IOCTL => !self.ready,
+            Command::IOCTL => self.standing == Standing::Entering,
             _ => false,
         };
         !self.seals && (self.signs || proof)

@@ -1,22 +1,28 @@
 //! From the first message to a usable share: NEGOTIATE, SESSION_SETUP twice, TREE_CONNECT, and the proof that nobody
-//! changed NEGOTIATE on the way. Each reply sends the next request, so the steps stand here in their order.
+//! changed NEGOTIATE on the way. The steps stand here in their order. A reply sends the next request, but for TREE_CONNECT: that
+//! goes in front of what an operation wants, if the server and what it has granted allow it.
 
-use super::calls::{Phase, Stage};
+use super::calls::refuses_chains;
 use super::chain::{Member, Reply as Wait};
 use super::create::FileId;
 use super::header::{Command, Header};
 use super::ioctl::{self, ValidateNegotiateInfoRequest, ValidateNegotiateInfoResponse};
 use super::negotiate::{self, Dialect};
+use super::receive::is_cut_short;
 use super::seal::Cipher;
+use super::session::Standing;
 use super::sign::SigningAlgorithm;
 use super::status::Status;
 use super::{Identity, Policy, Smb, ntlm, session_setup, spnego, tree_connect};
 use crate::error::{Error, Reason, Refusal};
 use crate::outgoing::Outbox;
-use crate::protocol::Progress;
+use crate::protocol::{Answer, Progress};
 use crate::wire::Writer;
 use core::cell::Cell;
 use zeroize::Zeroizing;
+
+/// The longest chain: TREE_CONNECT, CREATE, QUERY_INFO, QUERY_INFO, CLOSE.
+const CHAIN_MAX: usize = 5;
 
 impl Smb<'_> {
     fn security_mode(&self) -> u16 {
@@ -32,8 +38,26 @@ impl Smb<'_> {
         if most >= Some(Dialect::Smb300) { negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION } else { 0 }
     }
 
+    /// What has to be there before a file can be asked for. `Complete`: nothing is missing but the share, and if `enters` not
+    /// even that, since TREE_CONNECT goes with what is asked.
+    pub(super) fn connects(&mut self, enters: bool, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        match self.session.standing {
+            Standing::New => self.send_negotiate(out),
+            Standing::Admitted if enters => Ok(Progress::Complete),
+            Standing::Admitted => self.send_tree_connect(out),
+            Standing::Ready => Ok(Progress::Complete),
+            // Another try would be another failed one of the account.
+            Standing::Refused(error) => Err(error),
+            Standing::Asked
+            | Standing::Greeted
+            | Standing::Authenticated
+            | Standing::Entering
+            | Standing::Proving => Ok(Progress::Wait),
+        }
+    }
+
     /// The first request.
-    pub(super) fn send_negotiate(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    fn send_negotiate(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         if self.config.dialects.is_empty() {
             return Err(Error::Invalid("no dialect is offered"));
         }
@@ -51,53 +75,78 @@ impl Smb<'_> {
             request.encode(w);
             Ok(())
         };
-        self.session.send(out, &[Member::new(Command::NEGOTIATE, 0, &encode)], Wait::Awaited)
+        let progress =
+            self.session.send(out, &[Member::new(Command::NEGOTIATE, 0, &encode)], Wait::Awaited)?;
+        if progress == Progress::Sent {
+            self.session.standing = Standing::Asked;
+        }
+        Ok(progress)
     }
 
-    /// A reply on the way; `body` is what follows its header in `message`.
+    /// A reply on the way; `body` is what follows its header in `message`. `Again`: the operation asks once more, without
+    /// TREE_CONNECT in front. An error is the end of the way.
     pub(super) fn connect_goes_on(
         &mut self,
         header: &Header,
         message: &[u8],
         body: &[u8],
-        stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Answer<FileId>, Error> {
+        let outcome = self.one_step_on(header, message, body, out);
+        if let Err(error) = outcome {
+            self.session.standing = Standing::Refused(error);
+        }
+        outcome
+    }
+
+    fn one_step_on(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        body: &[u8],
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<FileId>, Error> {
         let more = header.status == Status::MORE_PROCESSING_REQUIRED;
-        if !(header.status == Status::SUCCESS || more && stage.phase == Phase::Greeted) {
-            return self.refused_on_the_way(header, stage, out);
+        let standing = self.session.standing;
+        if !(header.status == Status::SUCCESS || more && standing == Standing::Greeted) {
+            return self.refused_on_the_way(header, message.len(), out);
         }
         if header.command == Command::NEGOTIATE || more {
             self.session.preauth.update(message);
         }
-        match (header.command, stage.phase) {
-            (Command::NEGOTIATE, Phase::Asked) => {
+        let next = match (header.command, standing) {
+            (Command::NEGOTIATE, Standing::Asked) => {
                 self.negotiated(body)?;
-                stage.phase = Phase::Greeted;
-                self.send_greeting(out)
+                self.send_greeting(out)?;
+                Standing::Greeted
             }
-            (Command::SESSION_SETUP, Phase::Greeted) if more => {
+            (Command::SESSION_SETUP, Standing::Greeted) if more => {
                 self.session.session_id = header.session_id;
-                stage.phase = Phase::Authenticated;
-                self.send_authentication(body, out)
+                self.send_authentication(body, out)?;
+                Standing::Authenticated
             }
-            (Command::SESSION_SETUP, Phase::Authenticated) => {
+            (Command::SESSION_SETUP, Standing::Authenticated) => {
                 self.accepted(body)?;
-                stage.phase = Phase::Admitted;
-                self.send_tree_connect(out)
+                Standing::Admitted
             }
-            (Command::TREE_CONNECT, Phase::Admitted) => {
+            (Command::TREE_CONNECT, Standing::Entering) => {
                 self.session.tree_id = header.tree_id;
                 self.share_is_there(body)?;
-                stage.phase = Phase::Ended;
-                if self.proves_negotiate() { self.send_proof(out) } else { self.is_ready() }
+                if self.proves_negotiate() {
+                    self.send_proof(out)?;
+                    Standing::Proving
+                } else {
+                    Standing::Ready
+                }
             }
-            (Command::IOCTL, Phase::Ended) => {
+            (Command::IOCTL, Standing::Proving) => {
                 self.proof_came(body)?;
-                self.is_ready()
+                Standing::Ready
             }
-            _ => Err(Error::Misbehaved("the steps of a connection came out of order")),
-        }
+            _ => return Err(Error::Misbehaved("the steps of a connection came out of order")),
+        };
+        self.session.standing = next;
+        Ok(Answer::Nothing)
     }
 
     /// MS-SMB2 3.2.5.2.
@@ -257,19 +306,55 @@ impl Smb<'_> {
         Ok(())
     }
 
-    fn send_tree_connect(&mut self, out: &mut Outbox<'_, '_>) -> Result<(), Error> {
+    /// Sends a chain, and TREE_CONNECT in front of it where that is still missing. `Wait`, and TREE_CONNECT alone is
+    /// sent, where both together are not possible.
+    pub(super) fn enter(
+        &mut self,
+        out: &mut Outbox<'_, '_>,
+        members: &[Member<'_>],
+    ) -> Result<Progress, Error> {
+        if self.session.standing == Standing::Ready {
+            return self.session.send(out, members, Wait::Awaited);
+        }
+        let request = tree_connect::Request { host: self.config.host, share: self.config.share };
+        let encode = |w: &mut Writer<'_>| request.encode(w);
+        let mut all = [Member::new(Command::TREE_CONNECT, tree_connect::REPLY_HEAD_MAX, &encode); CHAIN_MAX];
+        let len = members.len().saturating_add(1);
+        let sent = match all.get_mut(1..len) {
+            Some(behind) if self.may_chain() => {
+                behind.copy_from_slice(members);
+                self.session.send(out, all.get(..len).unwrap_or(&[]), Wait::Awaited)
+            }
+            _ => Ok(Progress::Wait),
+        };
+        match sent {
+            Ok(Progress::Wait) | Err(Error::Budget { .. }) => self.send_tree_connect(out),
+            Ok(progress) => {
+                self.session.standing = Standing::Entering;
+                Ok(progress)
+            }
+            error => error,
+        }
+    }
+
+    /// Whether TREE_CONNECT is sent with others behind it. Not where the proof that nobody changed NEGOTIATE has
+    /// to come before anything is believed; and not to ksmbd, which takes it for an error and then says no more: it is a server
+    /// whose GUID is all zero.
+    fn may_chain(&self) -> bool {
+        !self.session.enters_alone && !self.proves_negotiate() && self.session.server_guid != [0; 16]
+    }
+
+    fn send_tree_connect(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let request = tree_connect::Request { host: self.config.host, share: self.config.share };
         let encode = |w: &mut Writer<'_>| request.encode(w);
         let reply_max = tree_connect::REPLY_HEAD_MAX;
-        self.must_send(out, &[Member::new(Command::TREE_CONNECT, reply_max, &encode)])
+        self.must_send(out, &[Member::new(Command::TREE_CONNECT, reply_max, &encode)])?;
+        self.session.standing = Standing::Entering;
+        Ok(Progress::Wait)
     }
 
     fn share_is_there(&mut self, body: &[u8]) -> Result<(), Error> {
         let response = tree_connect::Response::decode(body)?;
-        let signed = self.session.signs || self.session.dialect == Some(Dialect::Smb311);
-        if signed && self.session.signer.is_some() && !self.receive.authentic() {
-            return Err(Error::Unauthentic("the reply to TREE_CONNECT is not signed"));
-        }
         if response.share_type != tree_connect::DISK {
             return Err(Error::Incompatible("the share is no disk: it is a printer or a pipe"));
         }
@@ -313,7 +398,6 @@ impl Smb<'_> {
     }
 
     fn proof_came(&mut self, body: &[u8]) -> Result<(), Error> {
-        self.proof_is_authentic()?;
         let response = ioctl::Response::decode(body)?;
         let said = ValidateNegotiateInfoResponse::decode(response.output)?;
         let session = &self.session;
@@ -324,38 +408,39 @@ impl Smb<'_> {
         if same { Ok(()) } else { Err(Error::Unauthentic("somebody changed the negotiation on its way")) }
     }
 
-    fn proof_is_authentic(&self) -> Result<(), Error> {
-        if self.receive.authentic() {
-            return Ok(());
-        }
-        Err(Error::Unauthentic("the reply to VALIDATE_NEGOTIATE_INFO is not signed"))
-    }
-
-    /// A server older than 3.0 does not know the proof and says so, under its signature: then it had nothing
-    /// better to offer. Any other refusal ends the connection.
+    /// A server that does not take TREE_CONNECT with others behind it is asked for it alone. One older than 3.0 does not
+    /// know the proof and says so, under its signature: then it had nothing better to offer. Any other refusal is the end.
     fn refused_on_the_way(
         &mut self,
         header: &Header,
-        stage: &mut Stage,
-        _: &mut Outbox<'_, '_>,
-    ) -> Result<(), Error> {
+        len: usize,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<FileId>, Error> {
         let unknown = [
             Status::NOT_SUPPORTED,
             Status::INVALID_DEVICE_REQUEST,
             Status::FILE_CLOSED,
             Status::INVALID_PARAMETER,
         ];
-        if header.command == Command::IOCTL && unknown.contains(&header.status) {
-            self.proof_is_authentic()?;
-            return self.is_ready();
+        let session = &mut self.session;
+        match (header.command, header.status) {
+            // What else is in flight was sent behind it.
+            (Command::TREE_CONNECT, status) if session.charged > 0 && refuses_chains(status) => {
+                session.enters_alone = true;
+                session.standing = Standing::Admitted;
+                if is_cut_short(header, len) {
+                    // The server will not come back to the others.
+                    out.inflight().forget();
+                    session.charged = 0;
+                }
+                Ok(Answer::Again)
+            }
+            (Command::IOCTL, status) if unknown.contains(&status) => {
+                session.standing = Standing::Ready;
+                Ok(Answer::Nothing)
+            }
+            _ => Err(Error::Refused(header.status.refusal(header.command))),
         }
-        stage.phase = Phase::Ended;
-        Err(Error::Refused(header.status.refusal(header.command)))
-    }
-
-    fn is_ready(&mut self) -> Result<(), Error> {
-        self.session.ready = true;
-        Ok(())
     }
 
     /// While connecting nothing else is in flight: what cannot be sent now cannot be sent at all.

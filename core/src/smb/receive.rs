@@ -1,9 +1,10 @@
 //! Receiving: which message is this, where does its data go, and is it the server that sent it.
 
 use super::header::{self, Command, Header};
+use super::negotiate::Dialect;
 use super::read;
 use super::seal::{Opening, TransformHeader};
-use super::session::Session;
+use super::session::{Session, Standing};
 use super::sign::Mac;
 use super::status::Status;
 use crate::error::Error;
@@ -28,7 +29,7 @@ enum Guard {
 #[derive(Default)]
 pub(super) struct Receive {
     guard: Guard,
-    /// The message last received had a signature that was right, or was sealed.
+    /// The last message had a signature that was right, or was sealed.
     authentic: bool,
 }
 
@@ -51,7 +52,7 @@ impl Receive {
     /// An envelope is shorter than a header: with sealing it is expected first.
     pub fn head_len(&self, session: &Session) -> usize {
         match self.guard {
-            Guard::Nothing if session.seals => TransformHeader::SIZE,
+            Guard::Nothing if may_be_sealed(session) => TransformHeader::SIZE,
             _ => header::LEN,
         }
     }
@@ -77,6 +78,9 @@ impl Receive {
         if session.seals && !matches!(self.guard, Guard::Seal(_)) {
             return Err(Error::Unauthentic("a reply in the clear where everything is encrypted"));
         }
+        if head.len() < header::LEN {
+            return Ok(Head::Need(header::LEN));
+        }
         let header = Header::decode(head)?;
         if head.len() == header::LEN {
             self.begin_message(session, &header, head)?;
@@ -98,7 +102,7 @@ impl Receive {
             return Err(Error::Misbehaved("an encrypted message inside an encrypted message"));
         }
         let opener = match &session.opener {
-            Some(opener) if session.seals => opener,
+            Some(opener) if may_be_sealed(session) => opener,
             _ => return Err(Error::Misbehaved("an encrypted reply where nothing is encrypted")),
         };
         let bytes = head.first_chunk().ok_or(Error::Malformed("TRANSFORM_HEADER"))?;
@@ -128,9 +132,7 @@ impl Receive {
                 Ok(())
             }
             // MS-SMB2 3.2.5.1.3: interim replies and breaks need no signature.
-            _ if session.signs && session.ready && !is_interim(header) && !is_unsolicited(header) => {
-                Err(Error::Unauthentic("a reply without a signature where everything is signed"))
-            }
+            Some(_) if !is_interim(header) && !is_unsolicited(header) => may_be_unsigned(session, header),
             _ => Ok(()),
         }
     }
@@ -148,7 +150,7 @@ impl Receive {
         if is_unsolicited(header) {
             return Ok(None);
         }
-        if session.ready && header.session_id != session.session_id {
+        if session.is_admitted() && header.session_id != session.session_id {
             return Err(Error::Misbehaved("a reply of another session"));
         }
         let index = inflight.find(header.message_id);
@@ -184,9 +186,31 @@ impl Receive {
         }
     }
 
-    /// Whether the last message is known to come from who knows the session key.
+    /// Whether the last message of the frame is known to come from who knows the session key.
     pub fn authentic(&self) -> bool {
         self.authentic
+    }
+}
+
+/// Where everything is sealed; or where Samba seals the reply to a chain in the clear, since the TREE_CONNECT at its head has
+/// reached a share that demands it.
+fn may_be_sealed(session: &Session) -> bool {
+    session.seals || session.standing == Standing::Entering && session.opener.is_some()
+}
+
+/// Where everything is signed a reply is, once the authentication is over; and that to TREE_CONNECT is at 3.1.1, that to
+/// the proof that nobody changed NEGOTIATE always (MS-SMB2 3.2.5.5). Each member of a chain is judged by itself.
+fn may_be_unsigned(session: &Session, header: &Header) -> Result<(), Error> {
+    let signs = session.signs || session.dialect == Some(Dialect::Smb311);
+    match header.command {
+        Command::TREE_CONNECT if signs => Err(Error::Unauthentic("the reply to TREE_CONNECT is not signed")),
+        Command::IOCTL if session.standing == Standing::Proving => {
+            Err(Error::Unauthentic("the reply to VALIDATE_NEGOTIATE_INFO is not signed"))
+        }
+        _ if session.signs => {
+            Err(Error::Unauthentic("a reply without a signature where everything is signed"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -205,12 +229,20 @@ fn message_len(header: &Header, have: usize, left: u32) -> Result<usize, Error> 
     match next {
         0 => Ok(all),
         _ if next % 8 != 0 => Err(Error::Malformed("Header.NextCommand")),
+        // ksmbd refuses TREE_CONNECT with others behind it in a frame that promises them and does not have them.
+        _ if is_cut_short(header, all) => Ok(all),
         // At least a header must follow, and this message has one itself.
         _ if next <= header::LEN || next.saturating_add(header::LEN) > all => {
             Err(Error::Malformed("Header.NextCommand"))
         }
         _ => Ok(next),
     }
+}
+
+/// Whether a message of `len` bytes refuses TREE_CONNECT and leaves out what it says that follows.
+pub(super) fn is_cut_short(header: &Header, len: usize) -> bool {
+    let refuses = header.command == Command::TREE_CONNECT && header.status.is_error();
+    refuses && header.next_command as usize > len
 }
 
 /// A message that is kept whole.

@@ -5,6 +5,7 @@ use super::negotiate::{self, Dialect};
 use super::preauth::Preauth;
 use super::seal::{Cipher, Sealer};
 use super::sign::{Signer, SigningAlgorithm};
+use crate::error::Error;
 use crate::plan::Limits;
 
 /// MS-SMB2 3.1.5.2: one credit pays for 64 KiB in either direction.
@@ -12,6 +13,30 @@ pub(super) const CREDIT_LEN: u32 = 65_536;
 
 /// How many credits we ask to have in all: 32 MiB in flight, more than anybody lends pages for here.
 const CREDITS_WANTED: u32 = 512;
+
+/// How far a connection has come. It stands here and not in an operation, so that one that is dropped on the way leaves
+/// the next one able to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing is sent.
+    New,
+    /// NEGOTIATE is sent.
+    Asked,
+    /// NTLM's NEGOTIATE_MESSAGE is sent.
+    Greeted,
+    /// NTLM's AUTHENTICATE_MESSAGE is sent.
+    Authenticated,
+    /// There is a session, and no share yet.
+    Admitted,
+    /// TREE_CONNECT is sent, and maybe what an operation wants behind it.
+    Entering,
+    /// VALIDATE_NEGOTIATE_INFO is sent.
+    Proving,
+    /// Files can be asked for.
+    Ready,
+    /// It will come no further.
+    Refused(Error),
+}
 
 /// The state of a connection, its session and its tree.
 #[derive(Debug)]
@@ -30,8 +55,11 @@ pub(super) struct Session {
     pub session_id: u64,
     pub tree_id: u32,
     pub preauth: Preauth,
-    /// What ends the preparations: only then are files asked for.
-    pub ready: bool,
+    pub standing: Standing,
+    /// The server is known to take no TREE_CONNECT with other requests behind it.
+    pub enters_alone: bool,
+    /// The server is known to take no request that uses the handle of a CREATE in front of it.
+    pub opens_alone: bool,
     pub guest: bool,
     pub signing_algorithm: SigningAlgorithm,
     pub signer: Option<Signer>,
@@ -61,7 +89,9 @@ impl Default for Session {
             session_id: 0,
             tree_id: 0,
             preauth: Preauth::new(),
-            ready: false,
+            standing: Standing::New,
+            enters_alone: false,
+            opens_alone: false,
             guest: false,
             signing_algorithm: SigningAlgorithm::HmacSha256,
             signer: None,
@@ -85,6 +115,11 @@ impl Session {
     pub fn charge(&self, len: u32) -> u16 {
         let charge = len.div_ceil(CREDIT_LEN).max(1);
         u16::try_from(charge).unwrap_or(u16::MAX)
+    }
+
+    /// Whether there is a session: from here on every reply is one of it.
+    pub fn is_admitted(&self) -> bool {
+        matches!(self.standing, Standing::Admitted | Standing::Entering | Standing::Proving | Standing::Ready)
     }
 
     /// How many credits to ask for in a request that costs `charge`: as many as it takes, and what is missing.

@@ -1,7 +1,7 @@
 //! MS-SMB2 2.2.2.2.1: the Symbolic Link Error Response, the error data of `STATUS_STOPPED_ON_SYMLINK`.
 
 use super::error_response;
-use super::header::{self, Header};
+use super::header::{self, Command, Header};
 use super::status::Status;
 use crate::error::Error;
 use crate::wire::{Reader, slice};
@@ -13,8 +13,12 @@ pub const IO_REPARSE_TAG_SYMLINK: u32 = 0xA000_000C;
 /// `Flags`: `SYMLINK_FLAG_RELATIVE`.
 const RELATIVE: u32 = 0x0000_0001;
 
-/// The symbolic link that the first message of a frame says it ran into. `Invalid` if its status is another.
+/// The symbolic link that the first message of a frame, or the one behind TREE_CONNECT, says it ran into. `Invalid` if its
+/// status is another.
 pub(super) fn in_frame(frame: &[u8]) -> Result<Symlink<'_>, Error> {
+    let first = Header::decode(frame)?;
+    let skipped = if first.command == Command::TREE_CONNECT { first.next_command as usize } else { 0 };
+    let frame = frame.get(skipped..).unwrap_or(&[]);
     if Header::decode(frame)?.status != Status::STOPPED_ON_SYMLINK {
         return Err(Error::Invalid("the message is about no symbolic link"));
     }

@@ -404,7 +404,7 @@ impl Protocol for Toy {
             Ask::Connect if std::mem::take(&mut self.door) => Ok(Progress::Connect(DOOR)),
             Ask::Connect => self.once(CONNECT, 0, "", stage, out),
             Ask::Open { path, .. } => self.once(OPEN, 0, path, stage, out),
-            Ask::Stat { path } => self.once(STAT, 0, path, stage, out),
+            Ask::Stat { path, .. } => self.once(STAT, 0, path, stage, out),
             Ask::Close { handle } => self.once(CLOSE, handle, "", stage, out),
             Ask::List { path } => self.list(path, stage, out),
             Ask::Read { handle, extent, sparse } => {

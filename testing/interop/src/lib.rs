@@ -34,6 +34,8 @@ pub const GUEST: Identity<'static> = Identity::Guest;
 pub struct Lab {
     /// Samba as it comes, `HOST:PORT`.
     pub samba: String,
+    /// Its configuration, for `smbstatus`.
+    pub samba_conf: PathBuf,
     /// With signing mandatory.
     pub signed: String,
     /// With reads of 64 KiB at most and 16 credits.
@@ -60,6 +62,7 @@ impl Lab {
         let optional = |name| std::env::var(name).ok();
         Some(Lab {
             samba: get("PAGEWIRE_SAMBA")?,
+            samba_conf: get("PAGEWIRE_SAMBA_CONF")?.into(),
             signed: get("PAGEWIRE_SAMBA_SIGNED")?,
             tight: get("PAGEWIRE_SAMBA_TIGHT")?,
             files: get("PAGEWIRE_TEST_FILES")?.into(),
@@ -141,8 +144,18 @@ pub fn with_lent_session<const RX: usize, R>(
     options: &Options,
     body: impl FnOnce(&mut SmbSession<'_>) -> R,
 ) -> Result<R, Error> {
+    with_new_session::<RX, 16, _>(options, |session| {
+        session.run(&mut Connect::new()).map(|()| body(session))
+    })?
+}
+
+/// The same with so many slots, and before anything is sent: the first operation connects.
+pub fn with_new_session<const RX: usize, const SLOTS: usize, R>(
+    options: &Options,
+    body: impl FnOnce(&mut SmbSession<'_>) -> R,
+) -> Result<R, Error> {
     let (host, port) = options.address.split_once(':').expect("HOST:PORT");
-    let mut storage = Box::new(StorageArray::<16_384, RX, 16>::new());
+    let mut storage = Box::new(StorageArray::<16_384, RX, SLOTS>::new());
     let entropy = Entropy::from_bytes(random().expect("the system has random bytes"));
     let ciphers = options.ciphers.map(|id| [id]);
     let algorithms = options.signing_algorithm.map(|id| [id]);
@@ -159,9 +172,7 @@ pub fn with_lent_session<const RX: usize, R>(
     let client = Client::new(storage.lend(), Smb::new(config)).map_err(Failure::Engine)?;
     let port = port.parse().expect("a port");
     let io = Tcp::connect(host, port, Duration::from_secs(10)).map_err(Failure::Transport)?;
-    let mut session = Session { client, io, clock: MonotonicClock::new() };
-    session.run(&mut Connect::new())?;
-    Ok(body(&mut session))
+    Ok(body(&mut Session { client, io, clock: MonotonicClock::new() }))
 }
 
 /// An ordinary user.

@@ -182,7 +182,10 @@ fn get_keeps_holes_and_moves_only_data() {
             let map = |path: &Path| extents(&File::open(path).unwrap()).unwrap();
             assert_eq!(map(&got), map(&source), "{} {page}", place.name);
             let number = |name: &str| stats[name].as_u64().unwrap();
-            assert_eq!((number("file_bytes"), number("hole_bytes")), (1 << 20, (1 << 30) - (1 << 20)));
+            // Over SMB the start of a file comes together with opening it, before it is known to have holes.
+            let ahead = if stats["protocol"] == "smb" { 64 << 10 } else { 0 };
+            let counted = (number("file_bytes"), number("hole_bytes"));
+            assert_eq!(counted, ((1 << 20) + ahead, (1 << 30) - (1 << 20)), "{} {page}", place.name);
             let moved = number("bytes_sent") + number("bytes_received");
             println!("{}, pages of {page}: {moved} bytes moved, {} stored", place.name, stored(&got));
             assert!(moved < (11 << 20) / 10 + 65_536, "{} {page}: {moved} bytes", place.name);

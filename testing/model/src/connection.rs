@@ -84,7 +84,8 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn new(config: Config) -> Self {
         let mut entropy = Entropy::new(config.seed);
-        let guid = entropy.draw()[..16].try_into().expect("half of 32");
+        let drawn = entropy.draw()[..16].try_into().expect("half of 32");
+        let guid = if config.lies.contains(&Lie::ZeroGuid) { [0; 16] } else { drawn };
         Connection {
             closed: false,
             account: Account::default(),
@@ -124,8 +125,18 @@ impl Connection {
         };
         let sealed = sealer.as_ref().map(|sealer| sealer.session_id);
         let replies = self.chain(&plain, sealed);
+        let sealer = sealer.or_else(|| self.sealer_of_share(&replies));
         let messages = arrange(self, replies, sealer);
         messages.into_iter().map(|message| self.assemble(message)).collect()
+    }
+
+    /// What seals the reply to a chain in the clear, if that is what the server does.
+    fn sealer_of_share(&self, replies: &[Reply]) -> Option<Sealer> {
+        let first = replies.first()?.header;
+        let seals = self.lies(Lie::SealTreeConnectChain) && self.config.sealing == Sealing::Share;
+        let (session, negotiated) = (self.sessions.get(&first.session_id)?, self.negotiated.as_ref()?);
+        let sealer = session.s2c(first.session_id, negotiated);
+        sealer.filter(|_| seals && first.command == Command::TreeConnect && replies.len() > 1)
     }
 
     /// The plain frame, and what seals its reply.
@@ -146,9 +157,11 @@ impl Connection {
         };
         let tree_first = requests.len() > 1 && requests[0].header.command == Command::TreeConnect;
         let refused = tree_first && self.lies(Lie::RefuseTreeConnectChain);
+        let behind_refused = tree_first && self.lies(Lie::RefuseBehindTreeConnect);
         let mut chain = Chain { sealed, ..Chain::default() };
         let mut replies = Vec::new();
         for request in requests {
+            let refused = refused || behind_refused && chain.started;
             replies.extend(self.answer(&mut chain, &request, refused));
             if self.closed {
                 return Vec::new();

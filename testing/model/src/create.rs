@@ -6,7 +6,7 @@ use crate::query_directory::Listing;
 use crate::tree::Node;
 use crate::tree_connect::READ_ACCESS;
 use crate::wire::{Put, Reader, from_utf16, pad8, utf16};
-use crate::{Dialect, Kind, Status};
+use crate::{Dialect, Kind, Lie, Status};
 
 const DIRECTORY_FILE: u32 = 0x1;
 const NON_DIRECTORY_FILE: u32 = 0x40;
@@ -115,6 +115,9 @@ impl Connection {
             return Err(failed);
         }
         let id = match (persistent, id) {
+            (u64::MAX, u64::MAX) if self.lies(Lie::RefuseRelatedHandle) => {
+                return Err(Status::INVALID_PARAMETER);
+            }
             (u64::MAX, u64::MAX) => chain.file.ok_or(Status::FILE_CLOSED)?,
             _ if persistent == id ^ PERSISTENT => id,
             _ => return Err(Status::FILE_CLOSED),

@@ -121,6 +121,15 @@ pub enum Lie {
     /// What ksmbd does: a chain that starts with TREE_CONNECT gets one INVALID_PARAMETER whose NextCommand (80)
     /// leaves its frame, then silence for that chain.
     RefuseTreeConnectChain,
+    /// What stands behind TREE_CONNECT in a chain is refused with INVALID_PARAMETER, and TREE_CONNECT goes well.
+    RefuseBehindTreeConnect,
+    /// A request that means the handle of the one before it is refused with INVALID_PARAMETER.
+    RefuseRelatedHandle,
+    /// What Samba does: a chain in the clear that starts with TREE_CONNECT to a share which demands encryption is answered under
+    /// it.
+    SealTreeConnectChain,
+    /// The server's GUID is all zero, as that of ksmbd.
+    ZeroGuid,
 
     // Framing.
     /// A NetBIOS keepalive (0x85) goes before every frame.

@@ -60,6 +60,17 @@ pub fn ring(page_len: usize, read_len: u32, in_flight: u16) -> Result<Vec<u8>, F
     filled(0, len.checked_next_multiple_of(page_len).unwrap_or(len))
 }
 
+/// The start of a file is read together with opening it: as much as one credit pays for, and no more than a read.
+const HEAD_LEN: u32 = 64 * 1024;
+
+/// The pages that it is read into.
+pub const HEAD_PAGE_LEN: usize = 512;
+
+/// The memory for that.
+pub fn head(read_len: u32) -> Result<Vec<u8>, Failure> {
+    filled(0, (read_len.min(HEAD_LEN) as usize).next_multiple_of(HEAD_PAGE_LEN))
+}
+
 /// Memory, unless there is not so much of it.
 fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Failure> {
     let mut memory = Vec::new();

@@ -9,6 +9,7 @@ use super::target::{Exports, Place, Share, Target, Who};
 use super::url::Url;
 use nfs3_server::memfs::{MemFs, MemFsConfig};
 use nfs3_server::tcp::{NFSTcp, NFSTcpListener};
+use pagewire::Fetched;
 use pagewire::smb::{Dialect, Dialects};
 use sha2::{Digest, Sha256};
 use smb_server::{Access, LocalFsBackend, SmbServer};
@@ -269,13 +270,18 @@ fn read_file(
     page_len: usize,
     sha: &mut Sha256,
 ) -> Result<u64, Failure> {
-    session.open(url)?;
-    let mut bytes = budget::ring(page_len, READ_LEN, IN_FLIGHT)?;
-    let mut ring = budget::pages(page_len, &mut bytes).expect("the sizes above are page sizes");
-    let len = session.stream(url, &mut *ring, &mut |content| {
-        sha.update(content.data());
+    let (mut head, mut ring) = (budget::head(READ_LEN)?, budget::ring(page_len, READ_LEN, IN_FLIGHT)?);
+    let right = "the sizes above are page sizes";
+    let mut head = budget::pages(budget::HEAD_PAGE_LEN, &mut head).expect(right);
+    let mut ring = budget::pages(page_len, &mut ring).expect(right);
+    let mut len = 0;
+    session.fetch(url, &mut *head, &mut *ring, &mut |part| {
+        match part {
+            Fetched::Content(content) => sha.update(content.data()),
+            Fetched::Ended(end) => len = end,
+            Fetched::Opened(_) | Fetched::Failed(_) => {}
+        }
         Ok(())
     })?;
-    session.close();
     Ok(len)
 }

@@ -113,6 +113,11 @@ pub struct Link {
 }
 
 impl Failure {
+    /// Whether the server has forgotten what was open.
+    pub fn is_expired(&self) -> bool {
+        matches!(self.cause, Cause::Engine(Error::Refused(Refusal { reason: Reason::Expired, .. })))
+    }
+
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
         Failure { tried: tried.into(), cause, as_nobody: false, stage: Stage::Unconnected, wire: Wire::Smb }
     }

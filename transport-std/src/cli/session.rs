@@ -15,12 +15,11 @@ use pagewire::operation::{Item, Operation};
 use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Content, Disconnect, Entry, Error, File, List, Map, MapSegment, Open,
-    Reason, Refusal, Sink, Space, Stat, Statfs, Stream, plan,
+    Attributes, Client, Close, Connect, Disconnect, Entry, Error, Fetch, Fetched, File, Lane, List, Map,
+    MapSegment, Open, Reason, Sink, Space, Stat, Statfs, plan,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -30,16 +29,24 @@ pub trait Session {
     /// Everything up to a usable share or export.
     fn log_in(&mut self) -> Result<(), Failure>;
 
+    /// Whether that is done by whatever is asked first.
+    fn logs_in_by_itself(&self) -> bool;
+
+    /// Whether that was tried and did not work.
+    fn is_shut_out(&self) -> bool;
+
     /// Opens a file to read it.
     fn open(&mut self, url: &Url) -> Result<Attributes, Failure>;
 
-    /// Shows all of the open file to `each`, and gives the offset where it ended.
-    fn stream(
+    /// Shows what is at `url` to `each`: what it is, its content, and where it has ended. `head` is memory for its start, `ring` for
+    /// the rest.
+    fn fetch(
         &mut self,
         url: &Url,
+        head: &mut dyn Sink,
         ring: &mut dyn Sink,
-        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
-    ) -> Result<u64, Failure>;
+        each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure>;
 
     /// Gives the open file back, if there is one. What the server says about it is of no interest.
     fn close(&mut self);
@@ -196,32 +203,46 @@ impl<P: Spoken> Session for Connection<'_, P> {
         outcome.map_err(|cause| self.failure(format!("connecting to {}", self.place), cause))
     }
 
+    fn logs_in_by_itself(&self) -> bool {
+        P::CONNECTS
+    }
+
+    fn is_shut_out(&self) -> bool {
+        self.client.counters().requests > 0 && !self.client.protocol().connected()
+    }
+
     fn open(&mut self, url: &Url) -> Result<Attributes, Failure> {
         let file = self.at(url, "opening", |me, path| me.run(&mut Open::new(path), |()| Ok(())))?;
         self.file = Some(file);
         Ok(file.attributes)
     }
 
-    fn stream(
+    fn fetch(
         &mut self,
         url: &Url,
+        head: &mut dyn Sink,
         ring: &mut dyn Sink,
-        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
-    ) -> Result<u64, Failure> {
-        let begun = Cell::new(false);
-        let mut each = |content: Content<'_>| {
-            begun.set(true);
-            each(content)
+        each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let (mut opened, mut begun) = (false, false);
+        let mut fetch = |me: &mut Self, begun: &mut bool| {
+            me.at(url, "opening", |me, path| {
+                me.fetch_path(path, head, ring, &mut |part| {
+                    opened |= matches!(part, Fetched::Opened(_));
+                    *begun |= matches!(part, Fetched::Content(_));
+                    each(part)
+                })
+            })
         };
-        let mut outcome = self.stream_opened(ring, &mut each);
-        if let (Err(Cause::Engine(Error::Refused(Refusal { reason: Reason::Expired, .. }))), false) =
-            (&outcome, begun.get())
-        {
+        let mut outcome = fetch(self, &mut begun);
+        if outcome.as_ref().is_err_and(Failure::is_expired) && !begun {
             // That a server of NFS 4.0 wants files to be opened by name shows only when one is read.
-            self.open(url)?;
-            outcome = self.stream_opened(ring, &mut each);
+            outcome = fetch(self, &mut begun);
         }
-        outcome.map_err(|cause| self.failure(format!("reading {url}"), cause))
+        outcome.map_err(|failure| match opened {
+            true => Failure { tried: format!("reading {url}"), ..failure },
+            false => failure,
+        })
     }
 
     fn close(&mut self) {
@@ -302,13 +323,27 @@ impl<'m, P: Spoken> Connection<'m, P> {
         self.file.ok_or(Cause::Engine(Error::Invalid("no file is open")))
     }
 
-    fn stream_opened(
+    /// One file. Whatever comes of it, it is closed.
+    fn fetch_path(
         &mut self,
+        path: &str,
+        head: &mut dyn Sink,
         ring: &mut dyn Sink,
-        each: &mut dyn FnMut(Content<'_>) -> io::Result<()>,
-    ) -> Result<u64, Cause> {
-        let file = self.opened()?;
-        self.run(&mut Stream::new(&file, 0, ring), each)
+        each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
+    ) -> Result<(), Cause> {
+        let (mut lanes, mut paths, mut failed) = ([Lane::new()], std::iter::once(path), None);
+        let outcome = self.run(&mut Fetch::new(&mut paths, &mut lanes, head, ring), |part| match part {
+            Fetched::Failed(error) => {
+                failed = Some(error);
+                Ok(())
+            }
+            part => each(part),
+        });
+        for file in lanes.iter().filter_map(Lane::left_open) {
+            let _ = self.run(&mut Close::new(&file), |()| Ok(()));
+        }
+        outcome?;
+        failed.map_or(Ok(()), |error| Err(Cause::Engine(error)))
     }
 
     /// Runs `op` on the path of `url`, and where that meets a symbolic link, on the path that is meant, if links are
@@ -360,6 +395,7 @@ impl<'m, P: Spoken> Connection<'m, P> {
         let protocol = self.client.protocol();
         let stage = if protocol.negotiated() { Stage::Negotiated } else { Stage::Connected };
         let as_nobody = protocol.as_nobody(self.target);
+        let tried = if self.is_shut_out() { format!("connecting to {}", self.place) } else { tried };
         let cause = P::explain(cause, self.target);
         Failure { as_nobody, stage, wire: P::WIRE, ..Failure::new(tried, cause) }
     }

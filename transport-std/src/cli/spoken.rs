@@ -19,6 +19,12 @@ pub trait Spoken: Protocol {
     /// Whether symbolic links are left to the client.
     const LINKS: bool;
 
+    /// Whether the first operation connects, in fewer round trips than it takes to connect before it.
+    const CONNECTS: bool;
+
+    /// Whether files can be asked for.
+    fn connected(&self) -> bool;
+
     /// Whether `path` can be asked for over this connection, once that is there.
     fn covers(&self, path: &str) -> bool;
 
@@ -52,6 +58,11 @@ const NAMED_AS_GUEST: &str = "SMB2_SESSION_FLAG_IS_GUEST";
 impl Spoken for Smb<'_> {
     const WIRE: Wire = Wire::Smb;
     const LINKS: bool = false;
+    const CONNECTS: bool = true;
+
+    fn connected(&self) -> bool {
+        self.is_connected()
+    }
 
     fn covers(&self, _: &str) -> bool {
         true
@@ -101,6 +112,12 @@ impl Spoken for Smb<'_> {
 impl Spoken for Nfs3<'_> {
     const WIRE: Wire = Wire::Nfs;
     const LINKS: bool = true;
+    const CONNECTS: bool = false;
+
+    /// Nothing is asked before that.
+    fn connected(&self) -> bool {
+        true
+    }
 
     fn covers(&self, path: &str) -> bool {
         Nfs3::mounted(self).is_none_or(|mounted| links::is_below(path, mounted))
@@ -136,6 +153,12 @@ impl Spoken for Nfs3<'_> {
 impl Spoken for Nfs4<'_> {
     const WIRE: Wire = Wire::Nfs;
     const LINKS: bool = true;
+    const CONNECTS: bool = false;
+
+    /// Nothing is asked before that.
+    fn connected(&self) -> bool {
+        true
+    }
 
     /// Nothing is mounted: every path starts at the server's root.
     fn covers(&self, _: &str) -> bool {

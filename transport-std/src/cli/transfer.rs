@@ -11,8 +11,9 @@ use super::session::Session;
 use super::stats::Report;
 use super::url::Url;
 use super::visit::Visitor;
-use pagewire::{Attributes, Kind, Sink, Time};
+use pagewire::{Attributes, Fetched, Kind, Sink, Time};
 use std::fs::{File, FileTimes};
+use std::io;
 
 pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
     let several = args.urls.len() > 1;
@@ -33,6 +34,7 @@ pub fn cat(args: &Cat, report: &mut Report) -> Result<(), Failure> {
 struct Job<'j> {
     session: &'j mut dyn Session,
     url: &'j Url,
+    head: &'j mut dyn Sink,
     pages: &'j mut dyn Sink,
     messages: Messages,
     report: &'j mut Report,
@@ -51,52 +53,60 @@ fn transfer(
     let read_len = transfer.rsize.or(visitor.options().rsize).unwrap_or(READ_LEN);
     let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight)?;
     report.stats.page_size = Some(transfer.page);
-    report.stats.lent_memory = visitor.lent() + ring.len();
+    let mut head = budget::head(read_len)?;
+    report.stats.lent_memory = visitor.lent() + ring.len() + head.len();
     let wrong = || Failure::new("lending pages", Cause::Usage("there are no pages of this size".into()));
     let mut pages = budget::pages(transfer.page, &mut ring).ok_or_else(wrong)?;
+    let mut head = budget::pages(budget::HEAD_PAGE_LEN, &mut head).ok_or_else(wrong)?;
     visitor.visit(urls, report, |session, url, report| {
-        serve(&mut Job { session, url, pages: pages.as_mut(), messages: common.messages, report })
+        let (head, pages, messages) = (head.as_mut(), pages.as_mut(), common.messages);
+        serve(&mut Job { session, url, head, pages, messages, report })
     })
 }
 
 impl Job<'_> {
     fn fetch(&mut self, destination: &Destination, preserve: bool, sparse: Sparse) -> Result<(), Failure> {
-        let opened = self.session.open(self.url)?;
-        self.report.stats.read_size = Some(self.session.read_len(self.pages));
-        let outcome = match opened.kind {
-            Kind::File => destination.write(|out| {
-                self.copy(&opened, destination, Output::new(out, destination.is_new(), sparse))?;
-                if preserve {
-                    keep_times(out, &opened).map_err(|error| destination.failure(error))?;
-                }
-                Ok(())
-            }),
-            kind => Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(kind))),
-        };
-        self.session.close();
-        outcome
+        destination.write(|out| {
+            let opened = self.copy(destination, Output::new(out, destination.is_new(), sparse))?;
+            if preserve {
+                keep_times(out, &opened).map_err(|error| destination.failure(error))?;
+            }
+            Ok(())
+        })
     }
 
-    /// Writes what is lent. Closes the file.
-    fn copy(
-        &mut self,
-        opened: &Attributes,
-        destination: &Destination,
-        mut out: Output<'_>,
-    ) -> Result<(), Failure> {
-        let mut progress = Progress::new(self.url, opened.len, destination, self.messages);
-        let end = self.session.stream(self.url, self.pages, &mut |content| {
-            out.write(content)?;
-            progress.advance(content.len());
+    /// Writes what is lent, and gives what the file was when it was opened.
+    fn copy(&mut self, destination: &Destination, mut out: Output<'_>) -> Result<Attributes, Failure> {
+        let (mut opened, mut end, mut progress) = (Attributes::default(), 0, None);
+        let (url, messages) = (self.url, self.messages);
+        let fetched = self.session.fetch(url, self.head, self.pages, &mut |part| {
+            match part {
+                Fetched::Opened(attributes) => {
+                    opened = attributes;
+                    if opened.kind != Kind::File {
+                        return Err(io::ErrorKind::InvalidInput.into());
+                    }
+                    progress = Some(Progress::new(url, opened.len, destination, messages));
+                }
+                Fetched::Content(content) => {
+                    out.write(content)?;
+                    progress.iter_mut().for_each(|progress| progress.advance(content.len()));
+                }
+                Fetched::Ended(at) => end = at,
+                Fetched::Failed(_) => {}
+            }
             Ok(())
         });
-        // Samba tells the times that a file had when it was opened for as long as it is open.
-        self.session.close();
-        let end = end.map_err(|failure| destination.blame(failure))?;
-        must_be_unchanged(self.session, self.url, opened, end)?;
+        self.report.stats.read_size = Some(self.session.read_len(self.pages));
+        if opened.kind != Kind::File {
+            return Err(Failure::new(format!("reading {url}"), Cause::NoFile(opened.kind)));
+        }
+        fetched.map_err(|failure| destination.blame(failure))?;
+        // Closed by now: Samba tells the times that a file had when it was opened for as long as it is open.
+        must_be_unchanged(self.session, url, &opened, end)?;
         out.end().map_err(|error| destination.failure(error))?;
-        progress.done();
-        Ok(())
+        progress.into_iter().for_each(Progress::done);
+        Ok(opened)
     }
 }
 

@@ -110,7 +110,9 @@ impl<'c> Visitor<'c> {
                 return (urls.len(), None);
             }
         };
-        let served = match (session.log_in(), before) {
+        // What is to be told of the connection is told before it is used.
+        let logged_in = if session.logs_in_by_itself() && !verbose { Ok(()) } else { session.log_in() };
+        let served = match (logged_in, before) {
             (Ok(()), _) => {
                 if verbose {
                     tell!("pagewire: {}", session.describe());
@@ -192,6 +194,9 @@ fn serve_all(
             return (index, Some(Wider { mount, outcome }));
         }
         report.outcome(outcome);
+        if session.is_shut_out() {
+            return (urls.len(), None);
+        }
         if report.unread || session.is_lost() {
             return (index + 1, None);
         }

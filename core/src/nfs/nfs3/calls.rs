@@ -103,7 +103,7 @@ impl Nfs3<'_> {
             Ask::Look { handle } => self.send_getattr(handle, out),
             // NFSv3 knows no open files, and no holes.
             Ask::Close { .. } | Ask::Connect | Ask::Disconnect | Ask::Map { .. } => Ok(Progress::Complete),
-            Ask::Open { path, .. } | Ask::Stat { path } => self.walk(path, stage, out, Self::look),
+            Ask::Open { path, .. } | Ask::Stat { path, .. } => self.walk(path, stage, out, Self::look),
             Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
             Ask::List { path } => match stage.phase {
                 Phase::More => self.send_listing(stage, out),

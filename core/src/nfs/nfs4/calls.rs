@@ -121,7 +121,7 @@ impl Nfs4<'_> {
             Ask::Close { .. } | Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(handle, (from, end), stage, out),
             Ask::Open { path, .. } => self.walk(path, What::Open, stage, out),
-            Ask::Stat { path } => self.walk(path, What::Stat, stage, out),
+            Ask::Stat { path, .. } => self.walk(path, What::Stat, stage, out),
             Ask::Statfs { path } => self.walk(path, What::Statfs, stage, out),
             Ask::List { path } => self.walk(path, What::List, stage, out),
         }

@@ -1,0 +1,133 @@
+//! A listing: QUERY_DIRECTORY, as often as it takes.
+
+use super::calls::{Phase, Stage, create_member};
+use super::chain::{Member, Reply as Wait};
+use super::create::{self, FileId};
+use super::header::{self, Command};
+use super::session::{CREDIT_LEN, Standing};
+use super::{Smb, query_directory, tree_connect};
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::outgoing::Outbox;
+use crate::protocol::Progress;
+use crate::wire::Writer;
+
+/// The shortest output buffer that holds any entry: its fixed part and a name of 255 units.
+const LISTING_LEN_MIN: usize = query_directory::NAME_AT + 2 * 255;
+
+/// The longest that we ask for: more saves no round trip worth the memory.
+const LISTING_LEN_MAX: usize = 1 << 20;
+
+/// So many QUERY_DIRECTORY requests in one round trip.
+const LISTINGS_AT_ONCE: u8 = 2;
+
+/// The pages of a listing so far, as far as it takes to see that they come again: no name comes twice. The first name of
+/// one page is remembered, and that of the page twice as far on takes its place, so a round of any length is found
+/// (Brent's algorithm).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pages {
+    pub count: u32,
+    first_name: Digest,
+}
+
+impl Pages {
+    /// Another page. Whether it was there before.
+    pub fn repeats(&mut self, name: &[u8]) -> bool {
+        let digest = Digest::new().with(name);
+        let repeats = self.count > 0 && digest == self.first_name;
+        self.count = self.count.saturating_add(1);
+        if self.count.is_power_of_two() {
+            self.first_name = digest;
+        }
+        repeats
+    }
+}
+
+impl Smb<'_> {
+    /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY two by two until there are no more, so that to hear that costs no
+    /// round trip of its own. They are sent before the entries of the last are looked at.
+    pub(super) fn list(
+        &mut self,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+        path: &str,
+    ) -> Result<Progress, Error> {
+        let open = |w: &mut Writer<'_>| create::Request::directory(path).encode(w);
+        let handle = match (stage.phase, stage.handle) {
+            (Phase::Start, _) if self.opens_alone(2) => {
+                return self.once(stage, out, Phase::Alone, &[create_member(&open)]);
+            }
+            (Phase::Start, _) => FileId::RELATED,
+            (Phase::Alone, Some(handle)) if out.in_flight() == 0 => handle,
+            (Phase::More, Some(handle)) if stage.round > 0 || out.in_flight() == 0 => handle,
+            _ => return self.tidy(stage, out),
+        };
+        let first = stage.phase == Phase::Start;
+        let output_max = self.listing_len(out, first)?;
+        let request =
+            query_directory::Request { file_id: handle, flags: 0, output_buffer_length: output_max as u32 };
+        let ask = |w: &mut Writer<'_>| {
+            request.encode(w);
+            Ok(())
+        };
+        let reply_max = query_directory::REPLY_HEAD_MAX.saturating_add(output_max);
+        let charge = self.session.charge(output_max as u32);
+        let query = Member { charge, ..Member::new(Command::QUERY_DIRECTORY, reply_max, &ask) };
+        let progress = if first {
+            self.begin(stage, out, &[create_member(&open), query])?
+        } else {
+            self.session.send(out, &[query], Wait::Awaited)?
+        };
+        match (progress, stage.phase) {
+            (Progress::Sent, Phase::More) if stage.round > 0 => stage.round -= 1,
+            (Progress::Sent, Phase::More) => stage.round = LISTINGS_AT_ONCE - 1,
+            (Progress::Sent, _) => stage.phase = Phase::Asked,
+            _ => {}
+        }
+        Ok(progress)
+    }
+
+    /// As much as `rx`, the server and the credits allow.
+    fn listing_len(&self, out: &Outbox<'_, '_>, with_create: bool) -> Result<usize, Error> {
+        let head = |body: usize| header::LEN.saturating_add(body).saturating_add(8);
+        let enters = with_create && self.session.standing != Standing::Ready;
+        let tree = if enters { head(tree_connect::REPLY_HEAD_MAX) } else { 0 };
+        let create = if with_create { head(create::REPLY_HEAD_MAX) } else { 0 };
+        let taken = tree.saturating_add(create).saturating_add(head(query_directory::REPLY_HEAD_MAX));
+        let room = out.lent().reply.saturating_sub(taken);
+        if room < LISTING_LEN_MIN {
+            let need = out.lent().reply.saturating_add(LISTING_LEN_MIN.saturating_sub(room));
+            return Err(Error::Budget { what: "rx", need, have: out.lent().reply });
+        }
+        let before = u32::from(with_create) + u32::from(enters);
+        let credits = self.session.credits.saturating_sub(before).max(1);
+        let credits = if self.session.large_mtu() { credits } else { 1 };
+        let paid = (credits as usize).saturating_mul(CREDIT_LEN as usize);
+        let transact_len_max = (self.session.transact_len_max as usize).max(LISTING_LEN_MIN);
+        Ok(room.min(paid).min(transact_len_max).min(LISTING_LEN_MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pages;
+
+    #[test]
+    fn a_listing_that_goes_round_is_found_whatever_the_length_of_its_round_and_what_came_before() {
+        for lead in 0..20u32 {
+            for round in 1..20 {
+                let mut pages = Pages::default();
+                let name =
+                    |page: u32| (if page < lead { page } else { lead + (page - lead) % round }).to_le_bytes();
+                let found = (0..200).position(|page| pages.repeats(&name(page)));
+                assert!(found.is_some_and(|page| page as u32 >= lead + round), "{lead} {round}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_listing_without_a_repeat_is_none() {
+        let mut pages = Pages::default();
+        assert!(!(0..100_000u32).any(|page| pages.repeats(&page.to_le_bytes())));
+    }
+}
