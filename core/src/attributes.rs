@@ -4,6 +4,7 @@ use core::fmt::{self, Write as _};
 
 /// A point in time, as POSIX has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Time {
     /// Seconds since 1970-01-01 00:00 UTC; negative before.
     pub seconds: i64,
@@ -13,6 +14,7 @@ pub struct Time {
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Kind {
     /// A regular file.
     #[default]
@@ -27,6 +29,7 @@ pub enum Kind {
 
 /// The attributes of a file or directory. `None` is what the server did not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Attributes {
     /// What it is.
     pub kind: Kind,
@@ -58,6 +61,7 @@ pub struct Attributes {
 
 /// The space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Space {
     /// All of it.
     pub total: u64,
@@ -71,6 +75,7 @@ pub struct Space {
 
 /// How a name is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Encoding {
     /// UTF-16, little-endian.
     Utf16,
@@ -135,6 +140,7 @@ impl<'a> Name<'a> {
 
 /// Something in a name that is no character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Broken;
 
 /// Shows U+FFFD for what is no character. Control characters pass: making a name safe for a terminal is the
@@ -145,8 +151,16 @@ impl fmt::Display for Name<'_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for Name<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{}", defmt::Display2Format(self));
+    }
+}
+
 /// An entry of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Entry<'a> {
     /// Its name.
     pub name: Name<'a>,

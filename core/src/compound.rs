@@ -2,6 +2,7 @@
 
 /// What a request (or a whole chain of them) takes, and what there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cost {
     /// Bytes to send.
     pub tx: usize,

@@ -2,6 +2,7 @@
 
 /// Counts since the client was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Counters {
     /// Requests sent, each member of a chain counted.
     pub requests: u64,

@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Every way a call can fail. Field names are the standards' own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Error {
     /// The peer sent bytes that cannot be decoded; the field that is missing or has no sense.
     Malformed(&'static str),
@@ -55,6 +56,7 @@ impl Error {
 
 /// A refusal in the peer's own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Refusal {
     /// What it means, in words that both protocols share.
     pub reason: Reason,
@@ -68,6 +70,7 @@ pub struct Refusal {
 
 /// Why a peer refuses, as far as a caller would act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
     /// No such share, export, file or directory.
     NotFound,

@@ -5,6 +5,7 @@ use crate::segment::Extent;
 
 /// What bounds a read. All lengths in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Limits {
     /// The longest read the server accepts.
     pub read_len_max: u32,

@@ -216,6 +216,7 @@ pub struct Reply<'m> {
 
 /// A symbolic link that a path ran into and that the server leaves to the client to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Link<'f> {
     /// How many bytes of the path lead to it, itself included. What follows them is not looked at yet.
     pub end: usize,

@@ -5,6 +5,7 @@ use crate::error::Error;
 
 /// A run of bytes in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Extent {
     /// The first byte, from the start of the file.
     pub offset: u64,
@@ -37,6 +38,7 @@ impl Extent {
 
 /// A part of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Segment {
     /// Bytes that came over the wire.
     Data(Extent),
@@ -95,6 +97,7 @@ impl Cover {
 
 /// A part of a file that is all data or all hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MapSegment {
     /// The first byte, from the start of the file.
     pub offset: u64,

@@ -53,6 +53,7 @@ use zeroize::Zeroize;
 
 /// Whether something is done always, or only where the server or the protocol demands it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Policy {
     /// Where the server demands it.
     #[default]

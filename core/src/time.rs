@@ -2,6 +2,7 @@
 
 /// Milliseconds of a clock that never goes back. Its zero has no meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Millis(pub u64);
 
 impl Millis {

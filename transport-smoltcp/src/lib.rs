@@ -1,12 +1,21 @@
 #![no_std]
 #![forbid(unsafe_code)]
-//! Pagewire over a smoltcp TCP socket: it polls and never blocks.
-//!
-//! The socket's receive buffer should hold at least four segments, and its acknowledgments should not be delayed
-//! (`set_ack_delay(None)`): the window of a board is small, and a sender that waits for it waits a long time.
+//! Pagewire over a smoltcp TCP socket. [`advance`] polls and never blocks; [`Station`] is an interface with one
+//! connection, which polls until it is done.
 
 #[cfg(test)]
 extern crate std;
+
+#[cfg(feature = "embassy-net-driver")]
+pub mod driver;
+#[cfg(feature = "station")]
+mod station;
+
+#[cfg(feature = "station")]
+pub use station::{
+    Address, Buffers, CLOSE_TIMEOUT, CONFIGURE_TIMEOUT, CONNECT_TIMEOUT, RECEIVE_LEN_MIN, RESOLVE_TIMEOUT,
+    SEGMENT_LEN, Sockets, Station,
+};
 
 use pagewire::operation::{Item, Operation};
 use pagewire::{Client, Error, Millis, Protocol, Step};
@@ -26,7 +35,8 @@ pub enum Progress<O> {
 }
 
 /// Goes on with an operation as far as the socket's buffers allow, and shows each item to `each`. It never blocks; with
-/// nothing to do it is `Waits`, and a socket that is still connecting is waited for.
+/// nothing to do it is `Waits`, and a socket that is still connecting is waited for, for as long as it tries (see
+/// `Socket::set_timeout`).
 ///
 /// An error is the operation's, or the connection's (see [`Client::failed`]); a socket that was closed by the peer is
 /// `Closed`. Dropping the operation between two calls is allowed.

@@ -15,6 +15,7 @@ pub struct Read<'p, P: Protocol>(Filling<'p, P>);
 
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Filled {
     /// Bytes of the file at the start of the pages. The rest is zero.
     pub len: usize,

@@ -7,6 +7,7 @@ use crate::wire::{Reader, Writer};
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u16)]
 pub enum Dialect {
     /// 2.0.2, of Windows Vista SP1 and Server 2008.

@@ -23,6 +23,7 @@ const CCM_LENGTH_SIZE: u8 = 4;
 
 /// CipherId (MS-SMB2 2.2.3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u16)]
 pub enum Cipher {
     /// What 3.0 and 3.0.2 use.

@@ -30,6 +30,7 @@ const CANCEL: u16 = 0x000C;
 
 /// SigningAlgorithmId (MS-SMB2 2.2.3.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u16)]
 pub enum SigningAlgorithm {
     /// What 2.0.2 and 2.1 use.
