@@ -69,8 +69,10 @@ pub struct Refusal {
 }
 
 /// Why a peer refuses, as far as a caller would act on it.
+// As wide as the tag of an error, which is copied in words then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u32)]
 pub enum Reason {
     /// No such share, export, file or directory.
     NotFound,

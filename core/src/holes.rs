@@ -1,14 +1,14 @@
 //! The holes that a stream has before it, and where in its ring of pages the bytes between them lie. Pure.
 
-use crate::limits::{HOLE_LEN_MIN, HOLES_MAX};
+use crate::limits::HOLE_LEN_MIN;
 
-/// A run of zeros.
+/// A run of zeros that a stream has before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hole {
-    pub start: u64,
-    pub end: u64,
+pub struct Hole {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
     /// It was asked for and told with the data, so that pages are set aside for it.
-    pub asked: bool,
+    asked: bool,
 }
 
 impl Hole {
@@ -30,34 +30,30 @@ impl Hole {
     }
 }
 
-/// Holes in the order of the file, which do not meet; at most [`HOLES_MAX`].
-#[derive(Debug)]
-pub(crate) struct Holes {
-    list: [Hole; HOLES_MAX],
+/// Holes in the order of the file, which do not meet; as many as the list has room for.
+#[derive(Debug, Default)]
+pub(crate) struct Holes<L> {
+    list: L,
     len: usize,
 }
 
-impl Holes {
-    pub const fn new() -> Self {
-        Holes { list: [Hole { start: 0, end: 0, asked: false }; HOLES_MAX], len: 0 }
-    }
-
+impl<L: AsRef<[Hole]> + AsMut<[Hole]>> Holes<L> {
     fn all(&self) -> &[Hole] {
-        self.list.get(..self.len).unwrap_or(&[])
+        self.list.as_ref().get(..self.len).unwrap_or(&[])
     }
 
     fn last(&mut self) -> Option<&mut Hole> {
-        self.list.get_mut(self.len.checked_sub(1)?)
+        self.list.as_mut().get_mut(self.len.checked_sub(1)?)
     }
 
     /// Whether there is no room for another one.
-    pub const fn is_full(&self) -> bool {
-        self.len == HOLES_MAX
+    pub fn is_full(&self) -> bool {
+        self.len == self.list.as_ref().len()
     }
 
     /// Whether so few have room that it is better to come to some of them before more are asked for.
-    pub const fn is_crowded(&self) -> bool {
-        self.len > HOLES_MAX / 2
+    pub fn is_crowded(&self) -> bool {
+        self.len > self.list.as_ref().len() / 2
     }
 
     /// The first one.
@@ -67,8 +63,9 @@ impl Holes {
 
     /// Forgets the first one.
     pub fn pop(&mut self) {
-        self.list.rotate_left(1);
         self.len = self.len.saturating_sub(1);
+        let mut moved = Hole::default();
+        self.list.as_mut().iter_mut().rev().for_each(|place| core::mem::swap(place, &mut moved));
     }
 
     /// A map says that `start..end` is a hole, behind all that it said before. Forgotten if there is no room.
@@ -95,23 +92,21 @@ impl Holes {
     /// A reply said that a part of what was asked for is a hole. It is forgotten if it is short, or if there is no room.
     pub fn told(&mut self, start: u64, end: u64) {
         let before = self.all().iter().position(|hole| hole.end == start && hole.asked);
-        match before.and_then(|index| self.list.get_mut(index)) {
+        match before.and_then(|index| self.list.as_mut().get_mut(index)) {
             Some(hole) => hole.end = end,
             None if end - start >= HOLE_LEN_MIN => self.insert(Hole { start, end, asked: true }),
             None => {}
         }
     }
 
-    fn insert(&mut self, hole: Hole) {
+    fn insert(&mut self, mut hole: Hole) {
         if self.is_full() {
             return;
         }
         let at = self.all().iter().position(|other| other.start > hole.start).unwrap_or(self.len);
         self.len += 1;
-        if let Some(rest) = self.list.get_mut(at..self.len) {
-            rest.rotate_right(1);
-            rest.iter_mut().take(1).for_each(|first| *first = hole);
-        }
+        let rest = self.list.as_mut().iter_mut().take(self.len).skip(at);
+        rest.for_each(|place| core::mem::swap(place, &mut hole));
     }
 
     /// Where the hole ends that need not be asked for and that `offset` lies in.
@@ -143,9 +138,12 @@ impl Holes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::HOLES_MAX;
     use std::vec::Vec;
 
     const MIN: u64 = HOLE_LEN_MIN;
+
+    type Holes = super::Holes<[Hole; HOLES_MAX]>;
 
     fn list(holes: &Holes) -> Vec<(u64, u64)> {
         holes.all().iter().map(|hole| (hole.start, hole.end)).collect()
@@ -153,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_a_map_says_piece_by_piece_is_one_hole_and_short_ones_are_none() {
-        let mut holes = Holes::new();
+        let mut holes = Holes::default();
         holes.learn(0, 10);
         holes.learn(10, MIN);
         holes.settle();
@@ -169,7 +167,7 @@ mod tests {
 
     #[test]
     fn no_more_holes_are_kept_than_there_is_room_for() {
-        let mut holes = Holes::new();
+        let mut holes = Holes::default();
         for at in 0..HOLES_MAX as u64 {
             assert_eq!(holes.is_crowded(), at > HOLES_MAX as u64 / 2);
             assert!(!holes.is_full());
@@ -186,7 +184,7 @@ mod tests {
 
     #[test]
     fn holes_that_came_with_the_data_stand_among_the_others_in_order_and_take_part_in_the_ring() {
-        let mut holes = Holes::new();
+        let mut holes = Holes::default();
         holes.learn(9 * MIN, 10 * MIN);
         holes.told(2 * MIN, 3 * MIN);
         holes.told(3 * MIN, 3 * MIN + 1);
@@ -203,7 +201,7 @@ mod tests {
         for (base, start, len) in
             (0..3).flat_map(|b| (b..14).flat_map(move |s| (1..14).map(move |l| (b, s, l))))
         {
-            let mut holes = Holes::new();
+            let mut holes = Holes::default();
             let end = start + len;
             holes.learn(start, end);
             let data = (base..start).chain(end..30);

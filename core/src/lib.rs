@@ -62,6 +62,7 @@ pub use attributes::{Attributes, Entry, Kind, Name, Space, Time};
 pub use client::{Client, Step};
 pub use counters::Counters;
 pub use error::{Error, Reason, Refusal};
+pub use holes::Hole;
 pub use operation::Content;
 pub use operation::call::{Close, Connect, Disconnect, Open, Stat, Statfs};
 pub use operation::fetch::{Fetch, Fetched, Lane};

@@ -6,6 +6,7 @@
 use crate::attributes::{Attributes, Name, Space};
 use crate::compound::Cost;
 use crate::error::Error;
+use crate::holes::Hole;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
@@ -257,6 +258,8 @@ pub trait Protocol {
     type Handle: Copy + fmt::Debug;
     /// Where a call of several messages stands. Kept in the operation, so that dropping it is enough to forget it.
     type Stage: Copy + fmt::Debug + Default;
+    /// Where a stream keeps the holes before it: `[Hole; HOLES_MAX]`, or `[Hole; 0]` of a protocol that can tell of none.
+    type Holes: AsRef<[Hole]> + AsMut<[Hole]> + fmt::Debug + Default;
 
     /// The least memory with which this protocol works at all.
     fn need(&self) -> Cost;

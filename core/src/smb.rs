@@ -33,6 +33,7 @@ pub mod spnego;
 pub mod status;
 pub mod symlink;
 pub mod tree_connect;
+mod uppercase;
 
 pub use calls::Stage;
 pub use create::FileId;
@@ -42,6 +43,7 @@ pub use ntlm::Identity;
 use crate::attributes::{Encoding, Name};
 use crate::compound::Cost;
 use crate::error::Error;
+use crate::holes::Hole;
 use crate::inflight::Inflight;
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
@@ -189,6 +191,7 @@ impl<'s> Smb<'s> {
 impl Protocol for Smb<'_> {
     type Handle = FileId;
     type Stage = Stage;
+    type Holes = [Hole; crate::limits::HOLES_MAX];
 
     fn need(&self) -> Cost {
         // The longest chain that is not sent in parts is CREATE, QUERY_INFO, CLOSE; AUTHENTICATE and the reply to NEGOTIATE are the longest

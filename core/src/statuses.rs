@@ -7,10 +7,10 @@ macro_rules! statuses {
         impl Status {
             $(#[doc = concat!("`", $name, "`.")] pub const $constant: Status = Status($value);)+
 
-            /// The standard's name, or "" where we know none.
+            /// The standard's name, or "" where we know none, as without the feature `names`.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Status::$constant => $name,)+
+                    $(Status::$constant if cfg!(feature = "names") => $name,)+
                     Status(_) => "",
                 }
             }

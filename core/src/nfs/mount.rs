@@ -64,9 +64,10 @@ impl Status {
     /// `MNT3ERR_NOTDIR`: most servers mount directories only. Linux mounts files too.
     pub const NOTDIR: Status = Status(20);
 
-    /// The standard's name, or "" where we know none.
+    /// The standard's name, or "" where we know none, as without the feature `names`.
     pub const fn name(self) -> &'static str {
         match self.0 {
+            _ if cfg!(not(feature = "names")) => "",
             0 => "MNT3_OK",
             1 => "MNT3ERR_PERM",
             2 => "MNT3ERR_NOENT",

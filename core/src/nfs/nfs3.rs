@@ -16,6 +16,7 @@ use super::{mount, portmap};
 use crate::attributes::{Attributes, Encoding, Kind, Name};
 use crate::compound::Cost;
 use crate::error::Error;
+use crate::holes::Hole;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
@@ -200,12 +201,14 @@ impl Message {
 impl Protocol for Nfs3<'_> {
     type Handle = Fh;
     type Stage = Stage;
+    type Holes = [Hole; 0];
 
     fn need(&self) -> Cost {
-        // The longest call is AUTH_SYS with a whole machine name and groups, and LOOKUP with a name of 255 bytes; the
-        // longest reply LOOKUP's, behind a verifier of any length. Longer paths to mount take more, and say so.
+        // The longest call is LOOKUP with a name of 255 bytes; the longest reply LOOKUP's, behind a verifier of any
+        // length. Longer paths to mount take more, and say so.
         let reply = super::rpc::REPLY_HEAD_MAX + v3::lookup::REPLY_HEAD_MAX + crate::limits::SCRATCH_LEN;
-        Cost { tx: 4 + Call::LEN_MAX + Fh::LEN_MAX_ON_WIRE + 260, slots: 2, reply, allowance: 0 }
+        let call = RecordMark::LEN + Call::LEN_BESIDES + self.config.credential.len_on_wire();
+        Cost { tx: call + Fh::LEN_MAX_ON_WIRE + 260, slots: 2, reply, allowance: 0 }
     }
 
     fn mark(&self, mark: [u8; 4]) -> Result<Mark, Error> {

@@ -28,6 +28,7 @@ use super::v4::{self, Fh, Ops, compound, create_session, exchange_id, getattr, g
 use crate::attributes::{Attributes, Encoding, Name};
 use crate::compound::Cost;
 use crate::error::Error;
+use crate::holes::Hole;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
@@ -262,6 +263,7 @@ const NAME_LEN: usize = 8 + 256;
 impl Protocol for Nfs4<'_> {
     type Handle = Fh;
     type Stage = Stage;
+    type Holes = [Hole; crate::limits::HOLES_MAX];
 
     fn need(&self) -> Cost {
         let exchange_id =

@@ -2,11 +2,10 @@
 
 /// The name in `path` that begins behind byte `at`, and where it ends.
 pub(in crate::nfs) fn component(path: &str, at: usize) -> Option<(&str, usize)> {
-    let rest = path.get(at..)?;
-    let name = rest.trim_start_matches('/');
-    let start = path.len().checked_sub(name.len())?;
-    let name = name.split('/').next().filter(|name| !name.is_empty())?;
-    Some((name, start.saturating_add(name.len())))
+    let mut behind = path.bytes().enumerate().skip(at);
+    let (start, _) = behind.find(|(_, byte)| *byte != b'/')?;
+    let end = behind.find(|(_, byte)| *byte == b'/').map_or(path.len(), |(end, _)| end);
+    Some((path.get(start..end)?, end))
 }
 
 /// The names of `path` behind byte `at`, each with where it ends. Each takes a byte at least, so they end.

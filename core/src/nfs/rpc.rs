@@ -97,6 +97,14 @@ pub struct AuthSys<'a> {
 }
 
 impl Credential<'_> {
+    /// How many bytes flavour and body take.
+    pub const fn len_on_wire(&self) -> usize {
+        match self {
+            Credential::None => 8,
+            Credential::Sys(sys) => 28 + sys.machine_name.len().next_multiple_of(4) + 4 * sys.gids.len(),
+        }
+    }
+
     /// Appends flavour and body. `Invalid`, and nothing is appended, if a field is too long.
     fn encode(&self, w: &mut Writer<'_>) -> Result<(), Error> {
         let Credential::Sys(sys) = self else {
@@ -112,7 +120,7 @@ impl Credential<'_> {
             return Err(Error::Invalid("too many groups"));
         }
         w.be32(AUTH_SYS);
-        w.be32((20 + name_len + pad(name_len) + 4 * sys.gids.len()) as u32);
+        w.be32((self.len_on_wire() - 8) as u32); // Length of the body
         w.be32(sys.stamp);
         w.opaque(sys.machine_name.as_bytes());
         w.be32(sys.uid);
@@ -139,8 +147,10 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// The bytes of one without its record mark and its credential.
+    pub const LEN_BESIDES: usize = 24 + 8;
     /// The most bytes of one, without its record mark.
-    pub const LEN_MAX: usize = 24 + 8 + 20 + MACHINE_NAME_MAX + 1 + 4 * GIDS_MAX + 8;
+    pub const LEN_MAX: usize = Self::LEN_BESIDES + 28 + MACHINE_NAME_MAX + 1 + 4 * GIDS_MAX;
 
     /// Appends the header. `Invalid`, and nothing is appended, if the credential is.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Error> {
@@ -409,6 +419,7 @@ mod tests {
         let sys = AuthSys { machine_name: &name[..255], gids: &gids[..16], ..AuthSys::default() };
         let bytes = encoded(|w| call(Credential::Sys(sys)).encode(w).unwrap());
         assert_eq!(bytes.len(), Call::LEN_MAX);
+        assert_eq!(bytes.len(), Call::LEN_BESIDES + Credential::Sys(sys).len_on_wire());
         assert_eq!(bytes[28..32], ((Call::LEN_MAX - 40) as u32).to_be_bytes());
         for (sys, why) in [
             (AuthSys { machine_name: &name, ..sys }, "machine name too long"),

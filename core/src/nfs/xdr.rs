@@ -18,16 +18,19 @@ pub const fn pad(len: usize) -> usize {
 /// XDR (RFC 4506).
 impl<'a> Reader<'a> {
     /// A big-endian `u32`: `unsigned int`, and `enum` before it is known which are allowed.
+    #[inline(always)]
     pub fn be32(&mut self, field: &'static str) -> Result<u32, Error> {
         self.array(field).map(u32::from_be_bytes)
     }
 
     /// A big-endian `u64`: `unsigned hyper`.
+    #[inline(always)]
     pub fn be64(&mut self, field: &'static str) -> Result<u64, Error> {
         self.array(field).map(u64::from_be_bytes)
     }
 
     /// A `bool`. `Malformed(field)` if it is neither 0 nor 1.
+    #[inline(always)]
     pub fn boolean(&mut self, field: &'static str) -> Result<bool, Error> {
         match self.be32(field)? {
             0 => Ok(false),
@@ -38,6 +41,7 @@ impl<'a> Reader<'a> {
 
     /// `opaque[len]`: `len` bytes and their padding, which is not looked at. `Malformed(field)` if they are not
     /// all there, padding included.
+    #[inline(always)]
     pub fn opaque_fixed(&mut self, len: usize, field: &'static str) -> Result<&'a [u8], Error> {
         let bytes = self.take(len, field)?;
         self.skip(pad(len), field)?;
@@ -46,6 +50,7 @@ impl<'a> Reader<'a> {
 
     /// `opaque<max>` and `string<max>`: a length, so many bytes, and their padding. `Malformed(field)` if there are
     /// more than `max` or not all of them.
+    #[inline(always)]
     pub fn opaque(&mut self, max: u32, field: &'static str) -> Result<&'a [u8], Error> {
         match self.be32(field)? {
             len if len <= max => self.opaque_fixed(len as usize, field),

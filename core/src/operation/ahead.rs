@@ -17,16 +17,26 @@ pub(super) struct Ahead<P: Protocol> {
     numbered: bool,
 }
 
+/// Whether the protocol can tell of holes at all. If not the compiler sees that, and nothing that is about them is linked.
+const fn tells<P: Protocol>() -> bool {
+    size_of::<P::Holes>() > 0
+}
+
+/// It, if there is one.
+pub(super) fn known<P: Protocol>(ahead: &mut Option<Ahead<P>>) -> Option<&mut Ahead<P>> {
+    ahead.as_mut().filter(|_| tells::<P>())
+}
+
 impl<P: Protocol> Ahead<P> {
     /// Nothing is known from `from` on. `None` if the file has no hole that is worth while, as far as is known.
     pub fn of(file: &File<P::Handle>, from: u64) -> Option<Self> {
-        let worth = file.attributes.sparse && file.attributes.len >= limits::HOLE_LEN_MIN;
+        let worth = tells::<P>() && file.attributes.sparse && file.attributes.len >= limits::HOLE_LEN_MIN;
         let numbered = file.attributes.change.is_some();
         worth.then(|| Ahead { mapping: Mapping::new(file, from), dull: 0, numbered })
     }
 
     /// Up to where it is known what is data.
-    pub fn mapped(&self, ring: &Ring<'_>) -> u64 {
+    pub fn mapped(&self, ring: &Ring<'_, P::Holes>) -> u64 {
         let known = if self.mapping.verifies() { ring.end } else { self.mapping.known().min(ring.end) };
         ring.holes.unsettled().map_or(known, |start| known.min(start))
     }
@@ -34,7 +44,7 @@ impl<P: Protocol> Ahead<P> {
     /// Asks for more, if it is time.
     pub fn ask(
         &mut self,
-        ring: &mut Ring<'_>,
+        ring: &mut Ring<'_, P::Holes>,
         protocol: &mut P,
         stage: &mut P::Stage,
         out: &mut Outbox<'_, '_>,
@@ -69,7 +79,7 @@ impl<P: Protocol> Ahead<P> {
     }
 
     /// A reply. Where runs are told one by one and all are short, part of the file is taken for data.
-    pub fn learn(&mut self, ring: &mut Ring<'_>, arrival: &Arrival<'_, P>) -> Result<(), Error> {
+    pub fn learn(&mut self, ring: &mut Ring<'_, P::Holes>, arrival: &Arrival<'_, P>) -> Result<(), Error> {
         let before = self.mapping.known();
         self.mapping.learn(arrival, 0)?;
         if self.mapping.verifies() {
@@ -87,7 +97,12 @@ impl<P: Protocol> Ahead<P> {
     }
 
     /// Takes what the last reply says, as far as there is room for holes.
-    fn learn_segments(&mut self, ring: &mut Ring<'_>, protocol: &P, message: &[u8]) -> Result<(), Error> {
+    fn learn_segments(
+        &mut self,
+        ring: &mut Ring<'_, P::Holes>,
+        protocol: &P,
+        message: &[u8],
+    ) -> Result<(), Error> {
         // Each turn takes a segment, which the message bounds.
         while !ring.holes.is_full() {
             match self.mapping.segment(protocol, message)? {
@@ -101,7 +116,7 @@ impl<P: Protocol> Ahead<P> {
     }
 
     /// The next `len` bytes that were not told of are taken for data.
-    pub fn skip(&mut self, ring: &mut Ring<'_>, len: u64) {
+    pub fn skip(&mut self, ring: &mut Ring<'_, P::Holes>, len: u64) {
         self.mapping.skip(len);
         ring.holes.settle();
     }

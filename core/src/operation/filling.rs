@@ -1,7 +1,7 @@
 //! Filling pages from a file with several requests in flight: what [`Read`](super::read::Read) and
 //! [`Stream`](super::stream::Stream) share.
 
-use super::ahead::Ahead;
+use super::ahead::{self, Ahead};
 use super::ring::Ring;
 use super::{Arrival, Content, Job};
 use crate::error::Error;
@@ -17,7 +17,7 @@ pub(super) struct Filling<'p, P: Protocol> {
     ticket: Ticket,
     stage: P::Stage,
     file: File<P::Handle>,
-    pub ring: Ring<'p>,
+    pub ring: Ring<'p, P::Holes>,
     /// Where the file ends, as far as is known.
     eof: u64,
     refused: Option<Error>,
@@ -67,7 +67,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
         if self.ahead.take().is_some() {
             self.map();
         }
-        if let Some(ahead) = &mut self.ahead {
+        if let Some(ahead) = ahead::known(&mut self.ahead) {
             // Who jumps about is better served by reading at once.
             let len = self.ring.len() as u64;
             ahead.skip(&mut self.ring, len);
@@ -128,7 +128,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
     }
 
     fn ask_map(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let Some(ahead) = &mut self.ahead else { return Ok(Progress::Complete) };
+        let Some(ahead) = ahead::known(&mut self.ahead) else { return Ok(Progress::Complete) };
         ahead.ask(&mut self.ring, protocol, &mut self.stage, out)
     }
 
@@ -177,7 +177,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
             self.ring.ends_at(rest.offset);
         }
         self.settle(out.inflight());
-        match &mut self.ahead {
+        match ahead::known(&mut self.ahead) {
             Some(ahead) => ahead.end(protocol, &mut self.stage, out),
             None => Ok(Progress::Complete),
         }
@@ -210,7 +210,7 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
         }
         out.count_hole(self.ring.pass_holes());
         self.settle(out.inflight());
-        match (self.ask_next(protocol, out)?, &mut self.ahead) {
+        match (self.ask_next(protocol, out)?, ahead::known(&mut self.ahead)) {
             (Progress::Complete, Some(ahead)) => ahead.verify(protocol, &mut self.stage, out),
             (progress, _) => Ok(progress),
         }
@@ -219,7 +219,7 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
     fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
         const OTHER: Error = Error::Misbehaved("a read was answered with something else");
         let Slot { extent: asked, follows, .. } = arrival.slot;
-        let brought = match (arrival.answer, &mut self.ahead) {
+        let brought = match (arrival.answer, ahead::known(&mut self.ahead)) {
             (_, Some(ahead)) if asked.len == 0 => {
                 match ahead.learn(&mut self.ring, &arrival) {
                     Err(error) if !error.is_fatal() => self.fail(error),
@@ -247,7 +247,7 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
     }
 
     fn refused(&mut self, slot: &Slot, error: Error) {
-        let outcome = match &mut self.ahead {
+        let outcome = match ahead::known(&mut self.ahead) {
             Some(ahead) if slot.extent.len == 0 => ahead.refused(error),
             _ => Err(error),
         };

@@ -1,13 +1,13 @@
 //! The pages as a ring over the file, without the whole pages of its holes. No requests are known here, and no protocol.
 
 use super::Content;
-use crate::holes::Holes;
+use crate::holes::{Hole, Holes};
 use crate::page::{self, Sink};
 use crate::segment::Extent;
 
 /// `front <= ready <= next <= end`: `front..ready` is verified and kept, `ready..next` was asked for, `next..end`
 /// is still to be asked for, and no more than the ring holds. Where a byte lies: see [`Holes::position`].
-pub(super) struct Ring<'p> {
+pub(super) struct Ring<'p, L> {
     sink: &'p mut dyn Sink,
     base: u64,
     pub front: u64,
@@ -19,10 +19,10 @@ pub(super) struct Ring<'p> {
     lent: u64,
     /// What is at the front is lent, and its pages are filled anew.
     pub streams: bool,
-    pub holes: Holes,
+    pub holes: Holes<L>,
 }
 
-impl<'p> Ring<'p> {
+impl<'p, L: AsRef<[Hole]> + AsMut<[Hole]> + Default> Ring<'p, L> {
     pub fn new(offset: u64, end: u64, sink: &'p mut dyn Sink) -> Self {
         Ring {
             sink,
@@ -33,14 +33,14 @@ impl<'p> Ring<'p> {
             end,
             lent: 0,
             streams: false,
-            holes: Holes::new(),
+            holes: Holes::default(),
         }
     }
 
     /// Begins anew at `offset`.
     pub fn restart(&mut self, offset: u64, end: u64) {
         (self.base, self.front, self.ready, self.next, self.end) = (offset, offset, offset, offset, end);
-        (self.lent, self.holes) = (0, Holes::new());
+        (self.lent, self.holes) = (0, Holes::default());
     }
 
     /// All of the pages.

@@ -10,6 +10,7 @@ use md5::Md5;
 use rc4::{Rc4, StreamCipher};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::uppercase::uppercase;
 use crate::error::Error;
 use crate::wire::{Mark, Reader, Writer, slice};
 
@@ -437,15 +438,6 @@ fn response_key(identity: &Identity<'_>) -> Zeroizing<[u8; 16]> {
     let name = user.chars().map(uppercase).chain(domain.chars());
     name.for_each(|c| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| mac.update(&unit.to_le_bytes())));
     Zeroizing::new(mac.finalize().into_bytes().into())
-}
-
-/// As Windows does: one character for one, in the first plane, and from no other alphabet into ASCII or Greek.
-fn uppercase(c: char) -> char {
-    let mut upper = c.to_uppercase();
-    match (upper.next(), upper.next()) {
-        (Some(one), None) if c.is_ascii() == one.is_ascii() && c <= '\u{FFFF}' && c != '\u{B5}' => one,
-        _ => c,
-    }
 }
 
 /// HMAC-MD5 with `key`. A key that is zero-padded to the block is the same key (RFC 2104 section 2).

@@ -15,7 +15,7 @@ use pagewire::plan::Limits;
 use pagewire::protocol::{Answer, Ask, EntryAt, File, Head, Left, Link, Mark, Progress, RangeAt, Reply};
 use pagewire::segment::{Cover, Extent, Segment};
 use pagewire::wire::{Reader, Writer};
-use pagewire::{Error, Outbox, Protocol, Reason, Refusal};
+use pagewire::{Error, Hole, Outbox, Protocol, Reason, Refusal};
 
 pub const CONNECT: u8 = 1;
 pub const OPEN: u8 = 2;
@@ -305,6 +305,7 @@ fn later(said: Refusal, stage: Option<&mut Stage>, out: &mut Outbox<'_, '_>) -> 
 impl Protocol for Toy {
     type Handle = u32;
     type Stage = Stage;
+    type Holes = [Hole; pagewire::limits::HOLES_MAX];
 
     fn need(&self) -> Cost {
         // Eight heads in a chain and the scratch.

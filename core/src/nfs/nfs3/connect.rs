@@ -115,7 +115,7 @@ impl Nfs3<'_> {
                     refusal.reason,
                     Reason::NotFound | Reason::Denied | Reason::NotDirectory | Reason::Other
                 );
-                match path.trim_end_matches('/').rfind('/') {
+                match path.trim_end_matches('/').bytes().rposition(|byte| byte == b'/') {
                     // The path gets shorter by a component each time.
                     Some(parent) if may_lie_below && parent < stage.at => {
                         stage.refusal.get_or_insert(refusal);

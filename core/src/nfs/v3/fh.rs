@@ -23,7 +23,8 @@ impl Fh {
     pub fn new(handle: &[u8]) -> Option<Fh> {
         let mut bytes = [0; Self::LEN_MAX];
         let len = u8::try_from(handle.len()).ok().filter(|&len| len > 0)?;
-        bytes.get_mut(..handle.len())?.copy_from_slice(handle);
+        let room = bytes.get_mut(..handle.len())?;
+        room.iter_mut().zip(handle).for_each(|(to, from)| *to = *from);
         Some(Fh { len, bytes })
     }
 

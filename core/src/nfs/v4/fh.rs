@@ -20,7 +20,8 @@ impl Fh {
     pub fn new(bytes: &[u8]) -> Option<Fh> {
         let mut fh =
             Fh { len: u8::try_from(bytes.len()).ok().filter(|len| *len > 0)?, bytes: [0; FHSIZE as usize] };
-        fh.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        let room = fh.bytes.get_mut(..bytes.len())?;
+        room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         Some(fh)
     }
 

@@ -1,8 +1,8 @@
 //! The least memory that is admitted is enough, and less is not.
 
 use pagewire::inflight::Slot;
+use pagewire::nfs::Nfs3;
 use pagewire::nfs::rpc::{AuthSys, Credential};
-use pagewire::nfs::{Config, Nfs3};
 use pagewire::{Connect, Error, List, Open, Pages, Protocol, Read, Stat, Statfs, Storage};
 use pagewire_hostile_nfs::v3::{Scene, Session};
 use pagewire_hostile_nfs::{Kind, Xdr};
@@ -19,8 +19,8 @@ fn lent<T>(
     Ok(play(&mut session))
 }
 
-fn least() -> [usize; 3] {
-    let need = Nfs3::new(Config::new("/export", 0)).need();
+fn least(scene: &Scene) -> [usize; 3] {
+    let need = Nfs3::new(scene.client.clone()).need();
     [need.tx, need.reply, need.slots]
 }
 
@@ -48,7 +48,7 @@ fn longest() -> Scene {
 #[test]
 fn with_the_least_memory_everything_but_a_listing_works() {
     for scene in [longest(), longest().with(|scene| scene.config.attributes = false)] {
-        let [tx, rx, slots] = least();
+        let [tx, rx, slots] = least(&scene);
         let listed = lent(&scene, [tx, rx, slots], |session| {
             session.run(&mut Connect::new()).unwrap();
             let file = session.run(&mut Open::new(scene.program.path)).unwrap();
@@ -76,7 +76,7 @@ fn with_the_least_memory_everything_but_a_listing_works() {
 
 #[test]
 fn less_than_the_least_is_a_matter_of_memory() {
-    let least = least();
+    let least = least(&Scene::new());
     for (at, what) in ["tx", "rx", "slots"].into_iter().enumerate() {
         let mut less = least;
         less[at] -= 1;
@@ -89,7 +89,7 @@ fn less_than_the_least_is_a_matter_of_memory() {
 fn a_path_to_mount_that_does_not_fit_says_so() {
     let path: &str = Box::leak(format!("/export/{}", "p".repeat(900)).into_boxed_str());
     let scene = Scene::new().with(|scene| scene.client.path = path);
-    let [tx, rx, slots] = least();
+    let [tx, rx, slots] = least(&scene);
     // Mark, header, length.
     let need = 4 + 40 + 4 + 908;
     let connect = |tx| lent(&scene, [tx, rx, slots], |session| session.run(&mut Connect::new()));
