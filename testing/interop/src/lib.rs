@@ -6,6 +6,7 @@
 pub mod command;
 mod holes;
 pub mod namespace;
+pub mod tap;
 pub mod usage;
 
 pub use holes::extents;
