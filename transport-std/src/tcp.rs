@@ -64,7 +64,8 @@ impl Tcp {
                 break;
             }
         }
-        Ok(Tcp { timeout, source, ..Tcp::new(outcome?)? })
+        let stream = outcome.map_err(|error| at_port(error, port))?;
+        Ok(Tcp { timeout, source, ..Tcp::new(stream)? })
     }
 
     /// Takes a stream that is connected already.
@@ -119,6 +120,11 @@ fn connect_from_port(port: u16, address: &SocketAddr, deadline: Instant) -> io::
     Ok(socket.into())
 }
 
+/// An error of connecting, with the port: a user knows only some of them.
+fn at_port(error: io::Error, port: u16) -> io::Error {
+    io::Error::new(error.kind(), format!("port {port}: {error}"))
+}
+
 /// Unix says `WouldBlock` when the time is over.
 fn tick(error: io::Error) -> io::Error {
     if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
@@ -152,7 +158,7 @@ impl Link for Tcp {
     /// To the same address, whatever else the name has by now: it is the same server that is meant.
     fn connect(&mut self, port: u16) -> io::Result<bool> {
         let address = SocketAddr::new(self.peer()?.ip(), port);
-        let stream = self.source.connect(&address, self.timeout)?;
+        let stream = self.source.connect(&address, self.timeout).map_err(|error| at_port(error, port))?;
         *self = Tcp { timeout: self.timeout, source: self.source, ..Tcp::new(stream)? };
         Ok(true)
     }

@@ -225,7 +225,7 @@ pub struct Common {
     /// Options as `mount -o` takes them: vers=3.1.1,seal,username=me (here -o is the output file)
     #[arg(long = "opt", value_name = "LIST", visible_alias = "mount-options")]
     lists: Vec<String>,
-    /// How long the server may make no progress [default: 30s]
+    /// How long the server may make no progress [default: 30s]; and ask to be asked later (NFS) [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     timeout: Option<Duration>,
     /// How long connecting may take

@@ -96,7 +96,7 @@ impl Way {
                 (servers.nfs, Place::Nfs(exports))
             }
         };
-        Target { host: address.ip().to_string(), timeout: Duration::from_secs(30), place }
+        Target { host: address.ip().to_string(), timeout: Duration::from_secs(30), pauses_max: None, place }
     }
 }
 

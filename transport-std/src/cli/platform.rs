@@ -44,12 +44,12 @@ pub fn inherited(replaced: &Metadata, _: &Metadata) -> Option<Permissions> {
     Some(replaced.permissions())
 }
 
-/// Has `clean_up` called when the user or the system ends this process (SIGINT, SIGTERM, SIGHUP); then the
+/// Has `clean_up` called when the user or the system ends this process (SIGINT, SIGTERM, SIGHUP, SIGQUIT); then the
 /// signal does what it would have done.
 #[cfg(unix)]
 pub fn before_end(clean_up: fn()) -> io::Result<()> {
     use signal_hook::{consts, iterator::Signals, low_level};
-    let all = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
+    let all = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP, consts::SIGQUIT];
     let ignored = ignored_signals();
     let mut signals = Signals::new(all.into_iter().filter(|signal| (ignored >> (signal - 1)) & 1 == 0))?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {

@@ -188,6 +188,7 @@ fn dial<'m, P: Spoken>(
     let client = Client::new(memory.lend(), protocol);
     let mut client = client.map_err(|error| trouble(Cause::Engine(error)))?;
     client.set_timeout_ms(u32::try_from(target.timeout.as_millis()).unwrap_or(u32::MAX));
+    target.pauses_max.into_iter().for_each(|count| client.set_pauses_max(count));
     let io = Tcp::connect_from(source, &target.host, port, timeout).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied if source == Source::Privileged => {
             trouble(Cause::Usage("only root may connect from a port below 1024".into()))

@@ -4,6 +4,7 @@ use super::options::{self, NfsVersion, Options, Sec};
 use super::platform;
 use super::safe;
 use super::url::{Url, Wire};
+use pagewire::limits::{PAUSE_MS_MAX, PAUSE_MS_MIN, PAUSES_MAX};
 use pagewire::nfs::rpc::GIDS_MAX;
 use pagewire::smb::Dialects;
 use std::fmt;
@@ -14,6 +15,8 @@ use std::time::Duration;
 pub struct Target {
     pub host: String,
     pub timeout: Duration,
+    /// How often a server may ask to be asked later, if not as often as it likes.
+    pub pauses_max: Option<u32>,
     pub place: Place,
 }
 
@@ -118,7 +121,12 @@ impl Options {
             Wire::Smb => Place::Smb(all.share(url)?),
             Wire::Nfs => Place::Nfs(all.exports()?),
         };
-        Ok(Target { host: url.host.clone(), timeout: all.timeout.unwrap_or(TIMEOUT), place })
+        Ok(Target {
+            host: url.host.clone(),
+            timeout: all.timeout.unwrap_or(TIMEOUT),
+            pauses_max: all.timeout.map(pauses_within),
+            place,
+        })
     }
 
     fn share(&self, url: &Url) -> Result<Share, String> {
@@ -204,6 +212,17 @@ fn of_url(url: &Url) -> Result<Options, String> {
         options.set(name, value.as_deref())?;
     }
     Ok(options)
+}
+
+/// How many pauses, each longer than the one before, are over within `timeout`.
+fn pauses_within(timeout: Duration) -> u32 {
+    let longer = |pause: &u32| Some((2 * pause).min(PAUSE_MS_MAX));
+    let pauses = std::iter::successors(Some(PAUSE_MS_MIN), longer).take(PAUSES_MAX as usize);
+    let over = pauses.scan(0, |sum, pause| {
+        *sum += u128::from(pause);
+        Some(*sum)
+    });
+    over.take_while(|sum| *sum <= timeout.as_millis()).count() as u32
 }
 
 #[cfg(test)]
@@ -349,6 +368,13 @@ mod tests {
         }
         for nfs in ["minorversion=1", "uid=1", "gid=1", "mountport=1", "resvport"] {
             assert!(target(&list(nfs), "//h/s").unwrap_err().contains("option of NFS"), "{nfs}");
+        }
+    }
+
+    #[test]
+    fn pauses_take_no_longer_than_the_timeout() {
+        for (seconds, pauses) in [(0, 0), (1, 3), (5, 5), (600, PAUSES_MAX)] {
+            assert_eq!(pauses_within(Duration::from_secs(seconds)), pauses, "{seconds}");
         }
     }
 }

@@ -142,6 +142,8 @@ fn change(then: &Attributes, now: &Attributes) -> Option<&'static str> {
         Some("its length is another now")
     } else if differ(then.modified, now.modified) {
         Some("its time of modification is another now")
+    } else if then.change.zip(now.change).is_some_and(|(then, now)| then != now) {
+        Some("the server says so")
     } else {
         differ(then.changed, now.changed).then_some("its time of change is another now")
     }
@@ -166,13 +168,15 @@ mod tests {
     #[test]
     fn a_change_is_what_both_answers_tell_in_different_ways() {
         let at = |seconds| Some(Time { seconds, nanoseconds: 0 });
-        let then = Attributes { len: 1, modified: at(1), changed: at(1), ..Attributes::default() };
+        let then =
+            Attributes { len: 1, modified: at(1), changed: at(1), change: Some(1), ..Attributes::default() };
         assert_eq!(change(&then, &Attributes { accessed: at(2), allocated: Some(8), ..then }), None);
-        assert_eq!(change(&then, &Attributes { modified: None, changed: None, ..then }), None);
+        assert_eq!(change(&then, &Attributes { modified: None, changed: None, change: None, ..then }), None);
         for now in [
             Attributes { len: 2, ..then },
             Attributes { modified: at(2), ..then },
             Attributes { changed: at(2), ..then },
+            Attributes { change: Some(2), ..then },
         ] {
             assert!(change(&then, &now).is_some(), "{now:?}");
         }
