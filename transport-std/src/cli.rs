@@ -33,6 +33,7 @@ mod spoken;
 mod stats;
 mod target;
 mod temporary;
+mod together;
 mod transfer;
 mod url;
 mod visit;

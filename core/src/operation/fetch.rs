@@ -16,11 +16,12 @@ use crate::segment::Extent;
 /// that are in flight. The rest of a longer file is read through the pages, as [`Stream`](super::stream::Stream) does.
 ///
 /// For each path it lends [`Fetched::Opened`], the content, and [`Fetched::Ended`]; or [`Fetched::Failed`] at any
-/// point, after which the next path follows. Without paths it is `Done` at once. Dropped half-way it leaves files open, which
-/// the lanes know ([`Lane::left_open`]).
+/// point, after which the next path follows. Without paths it is `Done` at once. Dropped half-way it leaves files open: the
+/// lanes know those that were opened ([`Lane::left_open`]), and nobody those that were about to be. [`Fetch::stop`] leaves none.
 pub struct Fetch<'l, 'p, P: Protocol> {
     ticket: Ticket,
-    paths: &'l mut dyn Iterator<Item = &'p str>,
+    /// `None` once it was stopped.
+    paths: Option<&'l mut dyn Iterator<Item = &'p str>>,
     lanes: &'l mut [Lane<'p, P>],
     /// The lane whose file is lent, and how many are in use from there on.
     front: usize,
@@ -149,7 +150,7 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         let share = heads.len().checked_div(lanes.len()).unwrap_or(0);
         Fetch {
             ticket: Ticket::NOBODY,
-            paths,
+            paths: Some(paths),
             lanes,
             front: 0,
             used: 0,
@@ -161,6 +162,15 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
             reads: Reads::Nothing,
             place: Place::Attributes,
             current: Current::Nothing,
+        }
+    }
+
+    /// Takes no more paths, and reads no further. Run to its end it lends [`Fetched::Failed`] for each path that it took and did
+    /// not end, and closes what is open.
+    pub fn stop(&mut self) {
+        self.paths = None;
+        for lane in self.lanes.iter_mut().filter(|lane| lane.state == State::Reading) {
+            lane.failed.get_or_insert(Error::Invalid("the files are not wanted any more"));
         }
     }
 
@@ -194,7 +204,7 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         if lane.state != State::Free {
             return false;
         }
-        let Some(path) = self.paths.next() else { return false };
+        let Some(path) = self.paths.as_mut().and_then(|paths| paths.next()) else { return false };
         *lane = Lane { path, state: State::Reading, ..Lane::new() };
         self.used += 1;
         true

@@ -86,6 +86,35 @@ fn what_is_refused_is_told_in_its_place_and_the_others_come() {
 }
 
 #[test]
+fn stopped_at_any_point_it_ends_and_leaves_nothing_open() {
+    for (file_len, pages) in [(100, 2), (9000, 6), (9000, 0)] {
+        for steps in 0..80 {
+            let mut memory = Memory::slots(9);
+            let mut world = World::connected(&mut memory, Peer::with_file(file_len));
+            let mut lanes: Vec<Lane<'_, Toy>> = (0..3).map(|_| Lane::new()).collect();
+            let (mut heads, mut pages) = (vec![[0; 512]; 3], vec![[0; 512]; pages]);
+            let (mut heads, mut pages) = (Pages(&mut heads), Pages(&mut pages));
+            let mut paths = ["file"; 30].into_iter();
+            let mut op = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
+            if world.run_steps(&mut op, steps) {
+                break;
+            }
+            op.stop();
+            let mut failed = 0;
+            let mut each = |item: Fetched<'_>| match item {
+                Fetched::Opened(_) => {}
+                Fetched::Failed(Error::Invalid(_)) => failed += 1,
+                item => panic!("{item:?} after {steps} steps"),
+            };
+            world.run_each(&mut op, |_, item| each(item)).unwrap();
+            assert!(failed <= 3, "no more than were begun, {steps} steps");
+            while world.run_steps(&mut pagewire::Stat::new("file"), 50) && !world.peer.handles.is_empty() {}
+            assert!(world.peer.handles.is_empty(), "{file_len} bytes, {steps} steps");
+        }
+    }
+}
+
+#[test]
 fn many_short_files_take_no_more_trips_than_one() {
     let mut memory = Memory::new(4096, 1024, 64);
     let mut world = World::connected(&mut memory, Peer::with_file(100));

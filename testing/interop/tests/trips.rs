@@ -18,6 +18,8 @@ use std::process::Stdio;
 const RUNS_MAX: usize = 5;
 /// Names of machines and owners stand in requests, and their lengths differ.
 const BYTES_TOLERANCE: f64 = 0.05;
+/// Files side by side are asked for as replies make room, which come as they come.
+const WINDOW_TOLERANCE: u32 = 8;
 const FILE: &str = "many/file-00";
 const HEADING: [&str; 8] =
     ["server", "session", "job", "trips", "requests", "sent", "received", "what was asked for"];
@@ -63,13 +65,14 @@ enum Job {
     ManyFiles,
 }
 
+const MANY_FILES: &str = "100 files, 4 KiB each";
 const JOBS: [(Job, &str); 6] = [
     (Job::FirstFile, "first file, 4 KiB"),
     (Job::Stat, "stat"),
     (Job::Statfs, "statfs"),
     (Job::Both, "stat and statfs"),
     (Job::List, "list 1000 names"),
-    (Job::ManyFiles, "100 files, 4 KiB each"),
+    (Job::ManyFiles, MANY_FILES),
 ];
 
 impl Job {
@@ -186,7 +189,7 @@ fn stat_and_statfs<P: Spoken>(session: &mut Session<'_, P>, path: &str) -> Count
 #[derive(Clone, Debug)]
 struct Row {
     key: [String; 3],
-    trips: String,
+    trips: u32,
     requests: String,
     bytes: [u64; 2],
     what: String,
@@ -197,7 +200,7 @@ impl Row {
         let what: Vec<_> = tally.names.iter().map(|(name, count)| format!("{name} {count}")).collect();
         Row {
             key,
-            trips: tally.round_trips.to_string(),
+            trips: tally.round_trips,
             requests: tally.requests.to_string(),
             bytes: [tally.bytes_sent, tally.bytes_received],
             what: what.join(", "),
@@ -209,19 +212,30 @@ impl Row {
         let cells: Vec<String> = line.split('|').map(|cell| cell.trim().to_owned()).collect();
         let [server, session, job, trips, requests, sent, received, what] = cells.try_into().ok()?;
         let bytes = [sent.parse().ok()?, received.parse().ok()?];
-        Some(Row { key: [server, session, job], trips, requests, bytes, what })
+        Some(Row { key: [server, session, job], trips: trips.parse().ok()?, requests, bytes, what })
     }
 
     fn line(&self) -> String {
         let ([server, session, job], [sent, received]) = (&self.key, self.bytes);
         let Row { trips, requests, what, .. } = self;
-        line([server, session, job, trips, requests, &sent.to_string(), &received.to_string(), what])
+        line([
+            server,
+            session,
+            job,
+            &trips.to_string(),
+            requests,
+            &sent.to_string(),
+            &received.to_string(),
+            what,
+        ])
     }
 
     /// Whether this run cost what the table says.
     fn agrees(&self, table: &Row) -> bool {
         let near = |(is, was): (&u64, &u64)| is.abs_diff(*was) as f64 <= *was as f64 * BYTES_TOLERANCE;
-        (&self.trips, &self.requests, &self.what) == (&table.trips, &table.requests, &table.what)
+        let may_differ = if self.key[2] == MANY_FILES { WINDOW_TOLERANCE } else { 0 };
+        self.trips.abs_diff(table.trips) <= may_differ
+            && (&self.requests, &self.what) == (&table.requests, &table.what)
             && self.bytes.iter().zip(&table.bytes).all(near)
     }
 }
@@ -237,8 +251,12 @@ fn measure(speech: Speech, server: &str, job: Job, key: &[String; 3], table: Opt
     let dir = tempfile::tempdir().unwrap();
     let mut least: Option<(Tally, Counters)> = None;
     for _ in 0..RUNS_MAX {
-        let (tally, counters) = Scene::new(speech, server).play(job, dir.path());
+        let (mut tally, counters) = Scene::new(speech, server).play(job, dir.path());
         agree(&tally, &counters, key);
+        if key[2] == MANY_FILES {
+            // A reply that the client has not got yet was seen already, so what is asked before seems to follow it.
+            tally.round_trips = counters.round_trips;
+        }
         let enough = table.is_some_and(|table| Row::new(key.clone(), &tally).agrees(table));
         if enough || least.as_ref().is_none_or(|(least, _)| tally.round_trips < least.round_trips) {
             least = Some((tally, counters));

@@ -66,9 +66,14 @@ const HEAD_LEN: u32 = 64 * 1024;
 /// The pages that it is read into.
 pub const HEAD_PAGE_LEN: usize = 512;
 
-/// The memory for that.
-pub fn head(read_len: u32) -> Result<Vec<u8>, Failure> {
-    filled(0, (read_len.min(HEAD_LEN) as usize).next_multiple_of(HEAD_PAGE_LEN))
+/// The pages that one takes.
+pub fn head_pages(read_len: u32) -> usize {
+    (read_len.min(HEAD_LEN) as usize).div_ceil(HEAD_PAGE_LEN)
+}
+
+/// The memory for so many files at once.
+pub fn heads(read_len: u32, files: usize) -> Result<Vec<[u8; HEAD_PAGE_LEN]>, Failure> {
+    filled([0; HEAD_PAGE_LEN], head_pages(read_len).saturating_mul(files))
 }
 
 /// Memory, unless there is not so much of it.

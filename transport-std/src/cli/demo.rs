@@ -9,8 +9,8 @@ use super::target::{Exports, Place, Share, Target, Who};
 use super::url::Url;
 use nfs3_server::memfs::{MemFs, MemFsConfig};
 use nfs3_server::tcp::{NFSTcp, NFSTcpListener};
-use pagewire::Fetched;
 use pagewire::smb::{Dialect, Dialects};
+use pagewire::{Fetched, Pages};
 use sha2::{Digest, Sha256};
 use smb_server::{Access, LocalFsBackend, SmbServer};
 use std::error::Error;
@@ -270,12 +270,11 @@ fn read_file(
     page_len: usize,
     sha: &mut Sha256,
 ) -> Result<u64, Failure> {
-    let (mut head, mut ring) = (budget::head(READ_LEN)?, budget::ring(page_len, READ_LEN, IN_FLIGHT)?);
+    let (mut head, mut ring) = (budget::heads(READ_LEN, 1)?, budget::ring(page_len, READ_LEN, IN_FLIGHT)?);
     let right = "the sizes above are page sizes";
-    let mut head = budget::pages(budget::HEAD_PAGE_LEN, &mut head).expect(right);
     let mut ring = budget::pages(page_len, &mut ring).expect(right);
     let mut len = 0;
-    session.fetch(url, &mut *head, &mut *ring, &mut |part| {
+    session.fetch(url, &mut Pages(&mut head), &mut *ring, &mut |part| {
         match part {
             Fetched::Content(content) => sha.update(content.data()),
             Fetched::Ended(end) => len = end,

@@ -49,7 +49,7 @@ impl Destination {
     }
 
     /// Lets `write` write to it. A file gets its name if that goes well, and else leaves no trace.
-    pub fn write(&self, write: impl FnOnce(&File) -> Result<(), Failure>) -> Result<(), Failure> {
+    pub fn write<T>(&self, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
         match self {
             Destination::Stdout => write(&platform::stdout().map_err(|error| self.failure(error))?),
             Destination::Special(path) => {
@@ -58,11 +58,12 @@ impl Destination {
             }
             Destination::File { path, name, replace } => {
                 let temporary = Temporary::create(path).map_err(|error| self.failure(error))?;
-                write(temporary.file())?;
+                let written = write(temporary.file())?;
                 temporary.commit(*replace).map_err(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists if !replace => exists(name),
                     _ => self.failure(error),
-                })
+                })?;
+                Ok(written)
             }
         }
     }
@@ -126,7 +127,7 @@ fn shown(path: &Path) -> String {
 }
 
 fn failure(path: &Path, error: io::Error) -> Failure {
-    Failure::new(format!("writing {}", shown(path)), Cause::Local(error))
+    Failure::new(format!("writing {}", shown(path)), Cause::unwritten(error))
 }
 
 fn exists(name: &Path) -> Failure {

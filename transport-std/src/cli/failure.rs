@@ -124,9 +124,7 @@ impl Failure {
 
     /// Standard output did not take something.
     pub fn unwritten(error: io::Error) -> Failure {
-        let broken = error.kind() == io::ErrorKind::BrokenPipe;
-        let cause = if broken { Cause::BrokenPipe } else { Cause::Local(error) };
-        Failure::new("writing to standard output", cause)
+        Failure::new("writing to standard output", Cause::unwritten(error))
     }
 
     /// The exit code, if this is all that happened.
@@ -248,6 +246,16 @@ impl fmt::Display for Failure {
         match hints::hint(self) {
             Some(hint) => write!(f, "\n  hint: {hint}"),
             None => Ok(()),
+        }
+    }
+}
+
+impl Cause {
+    /// Something on this side did not take what was to be written.
+    pub fn unwritten(error: io::Error) -> Cause {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Cause::BrokenPipe,
+            _ => Cause::Local(error),
         }
     }
 }

@@ -15,8 +15,8 @@ use pagewire::operation::{Item, Operation};
 use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
-    Attributes, Client, Close, Connect, Disconnect, Entry, Error, Fetch, Fetched, File, Lane, List, Map,
-    MapSegment, Open, Reason, Sink, Space, Stat, Statfs, plan,
+    Attributes, Buffer, Client, Close, Connect, Disconnect, Entry, Error, Fetch, Fetched, File, Lane, List,
+    Map, MapSegment, Open, Reason, Sink, Space, Stat, Statfs, plan,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
@@ -48,6 +48,17 @@ pub trait Session {
         each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
     ) -> Result<(), Failure>;
 
+    /// Shows what is at each of `paths` to `each`, in their order, until that breaks off. Several files are asked for side by
+    /// side: as many as there are `lanes`, among which `heads` is shared out. No more than the head of a file is read,
+    /// and links are not followed.
+    fn fetch_heads<'p>(
+        &mut self,
+        paths: &mut dyn Iterator<Item = &'p str>,
+        lanes: usize,
+        heads: &mut dyn Sink,
+        each: &mut dyn FnMut(Fetched<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Cause>;
+
     /// Gives the open file back, if there is one. What the server says about it is of no interest.
     fn close(&mut self);
 
@@ -70,6 +81,9 @@ pub trait Session {
 
     /// Whether nothing more can be asked of it.
     fn is_lost(&self) -> bool;
+
+    /// What came of what was `tried` over it.
+    fn failure(&self, tried: String, cause: Cause) -> Failure;
 
     /// The bytes of one read with these pages.
     fn read_len(&self, ring: &dyn Sink) -> u32;
@@ -246,6 +260,23 @@ impl<P: Spoken> Session for Connection<'_, P> {
         })
     }
 
+    fn fetch_heads<'p>(
+        &mut self,
+        paths: &mut dyn Iterator<Item = &'p str>,
+        lanes: usize,
+        heads: &mut dyn Sink,
+        each: &mut dyn FnMut(Fetched<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Cause> {
+        let mut lanes: Vec<_> = (0..lanes).map(|_| Lane::new()).collect();
+        let mut no_pages = Buffer(&mut []);
+        let mut fetch = Fetch::new(paths, &mut lanes, heads, &mut no_pages);
+        if self.run_until(&mut fetch, each)?.is_none() {
+            fetch.stop();
+            self.run(&mut fetch, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
     fn close(&mut self) {
         if let Some(file) = self.file.take() {
             let _ = self.run(&mut Close::new(&file), |()| Ok(()));
@@ -283,6 +314,15 @@ impl<P: Spoken> Session for Connection<'_, P> {
 
     fn is_lost(&self) -> bool {
         self.cut || self.client.failed().is_some()
+    }
+
+    fn failure(&self, tried: String, cause: Cause) -> Failure {
+        let protocol = self.client.protocol();
+        let stage = if protocol.negotiated() { Stage::Negotiated } else { Stage::Connected };
+        let as_nobody = protocol.as_nobody(self.target);
+        let tried = if self.is_shut_out() { format!("connecting to {}", self.place) } else { tried };
+        let cause = P::explain(cause, self.target);
+        Failure { as_nobody, stage, wire: P::WIRE, ..Failure::new(tried, cause) }
     }
 
     fn read_len(&self, ring: &dyn Sink) -> u32 {
@@ -392,30 +432,29 @@ impl<'m, P: Spoken> Connection<'m, P> {
         Err(Cause::Link(Box::new(Link { refusal, target, why, wider })))
     }
 
-    fn failure(&self, tried: String, cause: Cause) -> Failure {
-        let protocol = self.client.protocol();
-        let stage = if protocol.negotiated() { Stage::Negotiated } else { Stage::Connected };
-        let as_nobody = protocol.as_nobody(self.target);
-        let tried = if self.is_shut_out() { format!("connecting to {}", self.place) } else { tried };
-        let cause = P::explain(cause, self.target);
-        Failure { as_nobody, stage, wire: P::WIRE, ..Failure::new(tried, cause) }
-    }
-
     fn run<O: Operation<P>>(
         &mut self,
         op: &mut O,
         mut each: impl FnMut(Item<'_, P, O>) -> io::Result<()>,
     ) -> Result<O::Output, Cause> {
         let mut unwritten = None;
-        let outcome = blocking::run_each(&mut self.client, &mut self.io, &self.clock, op, |item| {
+        let outcome = self.run_until(op, |item| {
             unwritten = each(item).err();
             if unwritten.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let cause = match (outcome, unwritten) {
-            (Ok(output), _) => return Ok(output),
-            (Err(_), Some(error)) if error.kind() == io::ErrorKind::BrokenPipe => Cause::BrokenPipe,
-            (Err(_), Some(error)) => Cause::Local(error),
-            (Err(failure), None) => Cause::from(failure),
+        outcome?.ok_or_else(|| unwritten.map_or(Cause::BrokenPipe, Cause::unwritten))
+    }
+
+    /// Runs `op` to its end, or until `each` breaks off: `None`. It can be gone on with then.
+    fn run_until<O: Operation<P>>(
+        &mut self,
+        op: &mut O,
+        each: impl FnMut(Item<'_, P, O>) -> ControlFlow<()>,
+    ) -> Result<Option<O::Output>, Cause> {
+        let cause = match blocking::run_each(&mut self.client, &mut self.io, &self.clock, op, each) {
+            Ok(output) => return Ok(Some(output)),
+            Err(blocking::Failure::Stopped) => return Ok(None),
+            Err(failure) => Cause::from(failure),
         };
         self.cut |= matches!(cause, Cause::Network(_) | Cause::Engine(Error::Closed));
         Err(cause)

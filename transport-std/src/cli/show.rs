@@ -11,7 +11,7 @@ use super::safe::{self, Reader, Shown};
 use super::session::Session;
 use super::stats::Report;
 use super::url::Url;
-use super::visit::Visitor;
+use super::visit::{Serve, Visitor};
 use pagewire::{Attributes, Entry, Kind, Space, Time};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -65,15 +65,25 @@ pub fn with_output(
     url: &str,
     common: &Common,
     report: &mut Report,
-    mut show: impl FnMut(&mut dyn Session, &Url, &mut Out) -> Result<(), Failure>,
+    show: impl FnMut(&mut dyn Session, &Url, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut out = output()?;
+    let out = output()?;
     let mut visitor = Visitor::new(common, Memory::new(IN_FLIGHT, RX_LEN)?)?;
     report.stats.lent_memory = visitor.lent();
-    visitor.visit(std::slice::from_ref(&url.to_owned()), report, |session, url, _| {
-        let shown = show(session, url, &mut out);
-        written(shown, &mut out)
-    })
+    visitor.visit(std::slice::from_ref(&url.to_owned()), report, Showing { show, out })
+}
+
+/// What is shown of a URL, and where.
+struct Showing<F> {
+    show: F,
+    out: Out,
+}
+
+impl<F: FnMut(&mut dyn Session, &Url, &mut Out) -> Result<(), Failure>> Serve for Showing<F> {
+    fn one(&mut self, session: &mut dyn Session, url: &Url, _: &mut Report) -> Result<(), Failure> {
+        let shown = (self.show)(session, url, &mut self.out);
+        written(shown, &mut self.out)
+    }
 }
 
 /// Opens standard output.

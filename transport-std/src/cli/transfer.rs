@@ -1,7 +1,7 @@
 //! `get` and `cat`: file data goes from the lent pages straight to where it is wanted.
 
 use super::args::{Cat, Common, Get, Messages, Sparse, Transfer};
-use super::budget::{self, Memory, READ_LEN, RX_LEN};
+use super::budget::{self, HEAD_PAGE_LEN, Memory, READ_LEN, RX_LEN};
 use super::date;
 use super::destination::{self, Destination};
 use super::failure::{Cause, Exit, Failure};
@@ -9,84 +9,133 @@ use super::output::Output;
 use super::progress::Progress;
 use super::session::Session;
 use super::stats::Report;
+use super::target::Target;
+use super::together::Together;
 use super::url::Url;
-use super::visit::Visitor;
-use pagewire::{Attributes, Fetched, Kind, Sink, Time};
+use super::visit::{Serve, Visitor};
+use pagewire::{Attributes, Content, Fetched, Kind, Sink, Time};
 use std::fs::{File, FileTimes};
 use std::io;
 
 pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
     let several = args.urls.len() > 1;
     destination::distinct(args)?;
-    transfer(&args.urls, &args.transfer, &args.common, report, |job| {
-        let destination = Destination::of(job.url, args, several)?;
-        job.fetch(&destination, args.preserve, args.sparse)
-    })
+    let place = |url: &Url| Destination::of(url, args, several);
+    let (preserve, sparse, messages) = (args.preserve, args.sparse, args.common.messages);
+    let writer = Writer { place: &place, preserve, sparse, messages };
+    transfer(&args.urls, &args.transfer, &args.common, report, writer)
 }
 
 pub fn cat(args: &Cat, report: &mut Report) -> Result<(), Failure> {
-    transfer(&args.urls, &args.transfer, &args.common, report, |job| {
-        job.fetch(&Destination::Stdout, false, Sparse::Never)
-    })
+    let place = |_: &Url| Ok(Destination::Stdout);
+    let messages = args.common.messages;
+    let writer = Writer { place: &place, preserve: false, sparse: Sparse::Never, messages };
+    transfer(&args.urls, &args.transfer, &args.common, report, writer)
 }
 
-/// One file that is to be read.
-struct Job<'j> {
-    session: &'j mut dyn Session,
-    url: &'j Url,
-    head: &'j mut dyn Sink,
-    pages: &'j mut dyn Sink,
-    messages: Messages,
-    report: &'j mut Report,
-}
-
-/// Lends the memory and has `serve` called for each file. The number of pages follows the requests, and never
-/// the other way round.
+/// Lends the memory and has the files written. The number of pages follows the requests, and never the other way
+/// round.
 fn transfer(
     urls: &[String],
     transfer: &Transfer,
     common: &Common,
     report: &mut Report,
-    mut serve: impl FnMut(&mut Job<'_>) -> Result<(), Failure>,
+    writer: Writer<'_>,
 ) -> Result<(), Failure> {
     let mut visitor = Visitor::new(common, Memory::new(transfer.in_flight, RX_LEN)?)?;
     let read_len = transfer.rsize.or(visitor.options().rsize).unwrap_or(READ_LEN);
     let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight)?;
     report.stats.page_size = Some(transfer.page);
-    let mut head = budget::head(read_len)?;
-    report.stats.lent_memory = visitor.lent() + ring.len() + head.len();
+    // One for each file that is asked for side by side with others.
+    let mut heads = budget::heads(read_len, urls.len().min(transfer.in_flight.into()))?;
+    report.stats.lent_memory = visitor.lent() + ring.len() + heads.len() * HEAD_PAGE_LEN;
     let wrong = || Failure::new("lending pages", Cause::Usage("there are no pages of this size".into()));
     let mut pages = budget::pages(transfer.page, &mut ring).ok_or_else(wrong)?;
-    let mut head = budget::pages(budget::HEAD_PAGE_LEN, &mut head).ok_or_else(wrong)?;
-    visitor.visit(urls, report, |session, url, report| {
-        let (head, pages, messages) = (head.as_mut(), pages.as_mut(), common.messages);
-        serve(&mut Job { session, url, head, pages, messages, report })
-    })
+    let together = Together::new(&mut heads, budget::head_pages(read_len));
+    visitor.visit(urls, report, Job { writer, together, pages: pages.as_mut() })
 }
 
-impl Job<'_> {
-    fn fetch(&mut self, destination: &Destination, preserve: bool, sparse: Sparse) -> Result<(), Failure> {
+/// Where files go, and how.
+pub struct Writer<'w> {
+    pub place: &'w dyn Fn(&Url) -> Result<Destination, Failure>,
+    preserve: bool,
+    sparse: Sparse,
+    messages: Messages,
+}
+
+/// Files that are to be read.
+struct Job<'j> {
+    writer: Writer<'j>,
+    together: Together<'j>,
+    pages: &'j mut dyn Sink,
+}
+
+impl Serve for Job<'_> {
+    fn one(&mut self, session: &mut dyn Session, url: &Url, report: &mut Report) -> Result<(), Failure> {
+        let Job { writer, together, pages } = self;
+        let destination = (writer.place)(url)?;
+        let mut head = together.head();
+        let written = writer.write(&destination, |out| {
+            writer.copy(session, url, (&mut head, &mut **pages), &destination, out)
+        });
+        report.stats.read_size = Some(session.read_len(*pages));
+        together.saw(&written?);
+        Ok(())
+    }
+
+    fn several(&mut self, session: &mut dyn Session, urls: &[(Url, Target)], report: &mut Report) -> usize {
+        self.together.fetch(session, urls, &self.writer, report)
+    }
+}
+
+impl Writer<'_> {
+    /// Lets `copy` write to `destination` and say what the file was when it was opened.
+    fn write(
+        &self,
+        destination: &Destination,
+        copy: impl FnOnce(Output<'_>) -> Result<Attributes, Failure>,
+    ) -> Result<Attributes, Failure> {
         destination.write(|out| {
-            let opened = self.copy(destination, Output::new(out, destination.is_new(), sparse))?;
-            if preserve {
+            let opened = copy(Output::new(out, destination.is_new(), self.sparse))?;
+            if self.preserve {
                 keep_times(out, &opened).map_err(|error| destination.failure(error))?;
             }
-            Ok(())
+            Ok(opened)
         })
     }
 
+    /// Writes a file that is all there.
+    pub fn whole(&self, url: &Url, opened: Attributes, content: Content<'_>) -> Result<(), Failure> {
+        let destination = (self.place)(url)?;
+        let written = self.write(&destination, |mut out| {
+            let mut progress = Progress::new(url, opened.len, &destination, self.messages);
+            let written = out.write(content).and_then(|()| out.end());
+            written.map_err(|error| destination.failure(error))?;
+            progress.advance(opened.len);
+            progress.done();
+            Ok(opened)
+        });
+        written.map(drop)
+    }
+
     /// Writes what is lent, and gives what the file was when it was opened.
-    fn copy(&mut self, destination: &Destination, mut out: Output<'_>) -> Result<Attributes, Failure> {
+    fn copy(
+        &self,
+        session: &mut dyn Session,
+        url: &Url,
+        (head, pages): (&mut dyn Sink, &mut dyn Sink),
+        destination: &Destination,
+        mut out: Output<'_>,
+    ) -> Result<Attributes, Failure> {
         let (mut opened, mut end, mut progress) = (Attributes::default(), 0, None);
-        let (url, messages) = (self.url, self.messages);
-        let fetched = self.session.fetch(url, self.head, self.pages, &mut |part| {
+        let fetched = session.fetch(url, head, pages, &mut |part| {
             match part {
                 Fetched::Opened(attributes) => {
                     opened = attributes;
                     if opened.kind != Kind::File {
                         return Err(io::ErrorKind::InvalidInput.into());
                     }
-                    progress = Some(Progress::new(url, opened.len, destination, messages));
+                    progress = Some(Progress::new(url, opened.len, destination, self.messages));
                 }
                 Fetched::Content(content) => {
                     out.write(content)?;
@@ -97,15 +146,14 @@ impl Job<'_> {
             }
             Ok(())
         });
-        self.report.stats.read_size = Some(self.session.read_len(self.pages));
         if opened.kind != Kind::File {
             return Err(Failure::new(format!("reading {url}"), Cause::NoFile(opened.kind)));
         }
         fetched.map_err(|failure| destination.blame(failure))?;
         // What came with the opening is of one version. Closed by now: Samba tells the times that a file had when it was
         // opened for as long as it is open.
-        if end != opened.len || end > self.head.len() as u64 {
-            must_be_unchanged(self.session, url, &opened, end)?;
+        if end != opened.len || end > head.len() as u64 {
+            must_be_unchanged(session, url, &opened, end)?;
         }
         out.end().map_err(|error| destination.failure(error))?;
         progress.into_iter().for_each(Progress::done);

@@ -13,6 +13,18 @@ use super::url::Url;
 use pagewire::nfs::mount::Export;
 use std::io;
 
+/// What a command does with what is at URLs of the same target.
+pub trait Serve {
+    /// Serves one, whatever it is.
+    fn one(&mut self, session: &mut dyn Session, url: &Url, report: &mut Report) -> Result<(), Failure>;
+
+    /// Serves as many of the next as can be served side by side over this connection, which may be none, and reports what
+    /// came of them.
+    fn several(&mut self, _: &mut dyn Session, _urls: &[(Url, Target)], _: &mut Report) -> usize {
+        0
+    }
+}
+
 /// The options, the memory and the secrets of a command.
 pub struct Visitor<'c> {
     common: &'c Common,
@@ -44,13 +56,13 @@ impl<'c> Visitor<'c> {
         self.memory.lend().len()
     }
 
-    /// Has `serve` called for each URL, in their order, and reports what comes of it. All of them are looked
+    /// Has each URL served, in their order, and reports what comes of it. All of them are looked
     /// at before the first is connected to.
     pub fn visit(
         &mut self,
         urls: &[String],
         report: &mut Report,
-        mut serve: impl FnMut(&mut dyn Session, &Url, &mut Report) -> Result<(), Failure>,
+        mut serve: impl Serve,
     ) -> Result<(), Failure> {
         let parsed: Result<Vec<_>, _> = urls.iter().map(|text| self.parse(text)).collect();
         let parsed = parsed.map_err(usage)?;
@@ -98,7 +110,7 @@ impl<'c> Visitor<'c> {
         urls: &[(Url, Target)],
         wider: Option<Wider>,
         report: &mut Report,
-        serve: &mut impl FnMut(&mut dyn Session, &Url, &mut Report) -> Result<(), Failure>,
+        serve: &mut impl Serve,
     ) -> (usize, Option<Wider>) {
         let verbose = self.common.messages.verbose;
         let (mount, before) = wider.map(|wider| (wider.mount, wider.outcome)).unzip();
@@ -180,25 +192,32 @@ fn serve_all(
     session: &mut dyn Session,
     urls: &[(Url, Target)],
     report: &mut Report,
-    serve: &mut impl FnMut(&mut dyn Session, &Url, &mut Report) -> Result<(), Failure>,
+    serve: &mut impl Serve,
 ) -> (usize, Option<Wider>) {
-    for (index, (url, _)) in urls.iter().enumerate() {
+    let mut index = 0;
+    while let Some((url, _)) = urls.get(index) {
         if index > 0 && !session.covers(url) {
             return (index, None);
         }
-        let outcome = serve(session, url, report);
+        let outcome = serve.one(session, url, report);
         if let Err(Failure { cause: Cause::Link(link), .. }) = &outcome
             && let Some(mount) = link.wider.clone()
         {
             // More is mounted each time, so this ends.
             return (index, Some(Wider { mount, outcome }));
         }
+        let went_well = outcome.is_ok();
         report.outcome(outcome);
+        index += 1;
         if session.is_shut_out() {
             return (urls.len(), None);
         }
+        // Not before one went well: of files side by side each could try to log in.
+        if went_well && !session.is_lost() {
+            index += serve.several(session, &urls[index..], report);
+        }
         if report.unread || session.is_lost() {
-            return (index + 1, None);
+            return (index, None);
         }
     }
     (urls.len(), None)
