@@ -16,9 +16,8 @@ use core::fmt;
 /// What an operation wants. A path is relative to the share or export, with `/` between names; empty is its root.
 #[derive(Clone, Copy, Debug)]
 pub enum Ask<'p, H> {
-    /// Everything from the first message to a usable share. Every other ask does the same first where it is not done yet (but
-    /// for NFS, which is `Invalid` then), and if it can be together with what is asked. A refusal on the way stays: it is
-    /// the answer to every later ask.
+    /// Everything from the first message to a usable share. Every other ask does the same first where it is not done yet, and
+    /// if it can be together with what is asked. A refusal of who asks (SMB) stays: it is the answer to every later ask.
     Connect,
     /// A handle for reading a file, or for nothing but its attributes where it is a directory.
     Open {
@@ -164,6 +163,8 @@ pub enum Answer<H> {
     Attributes(Attributes),
     /// The result of Statfs.
     Space(Space),
+    /// The result of Stat where the space was wanted too, if one reply brings both.
+    Both(Attributes, Space),
 }
 
 /// What the bytes of a head say about where the next bytes belong.

@@ -15,7 +15,7 @@ use super::v3::{self, Fh};
 use super::{mount, portmap};
 use crate::attributes::{Attributes, Encoding, Kind, Name};
 use crate::compound::Cost;
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::holes::Hole;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
@@ -23,6 +23,9 @@ use crate::plan::Limits;
 use crate::protocol::{Answer, Ask, EntryAt, Head, Left, Link, Mark, Progress, Protocol, Reply};
 use crate::segment::Extent;
 use crate::wire::Writer;
+
+/// The longest READ before the server has said how long it may be: every server takes this.
+const READ_LEN_UNTOLD: u32 = 64 << 10;
 
 /// What a connection is to be.
 #[derive(Clone, Debug)]
@@ -64,11 +67,22 @@ pub struct Nfs3<'s> {
     xid: u32,
     /// Where the transport is connected to.
     port: u16,
+    /// 0 while it is not known.
     mount_port: u16,
+    /// The same.
     nfs_port: u16,
+    /// How many bytes of the configured path are to be mounted.
+    mounting: usize,
+    /// What the server said about the whole path, before shorter ones were tried.
+    unmounted: Option<Refusal>,
     /// What was mounted, and how many bytes of the configured path lead there.
     root: Option<(Fh, usize)>,
+    /// What every server takes, until FSINFO tells.
     read_len_max: u32,
+    /// FSINFO was asked.
+    limits_asked: bool,
+    /// FSINFO was answered.
+    limits_known: bool,
     /// The server may know READDIRPLUS.
     plus: bool,
     /// How many bytes of the last path led to a symbolic link.
@@ -81,16 +95,31 @@ mod kind {
     pub const GETPORT_NFS: u16 = 0x101;
     pub const MNT: u16 = 0x200;
     pub const EXPORT: u16 = 0x201;
+    /// READ beside a GETATTR, which tells whether there is anything to be read.
+    pub const FIRST_READ: u16 = 0x300;
 }
 
 impl<'s> Nfs3<'s> {
-    /// Nothing is sent before [`Connect`](crate::Connect). The transport must be connected to
+    /// Nothing is sent before the first operation, whatever it is. The transport must be connected to
     /// [`first_port`](Self::first_port) then.
     pub fn new(config: Config<'s>) -> Self {
-        let (xid, nfs_port) = (config.xid, config.nfs_port.unwrap_or(v3::PORT));
-        let mount_port = config.mount_port.unwrap_or(0);
-        let port = config.mount_port.unwrap_or(config.portmap_port);
-        Nfs3 { config, xid, port, mount_port, nfs_port, root: None, read_len_max: 0, plus: true, link_end: 0 }
+        // The port mapper is asked for NFS only if it is asked for MOUNT.
+        let untold = if config.mount_port.is_some() { v3::PORT } else { 0 };
+        Nfs3 {
+            xid: config.xid,
+            port: Nfs3::first_port(&config),
+            mount_port: config.mount_port.unwrap_or(0),
+            nfs_port: config.nfs_port.unwrap_or(untold),
+            mounting: config.path.len(),
+            config,
+            unmounted: None,
+            root: None,
+            read_len_max: READ_LEN_UNTOLD,
+            limits_asked: false,
+            limits_known: false,
+            plus: true,
+            link_end: 0,
+        }
     }
 
     /// Where the transport must be connected to at first.
@@ -135,7 +164,12 @@ impl<'s> Nfs3<'s> {
             Err(Error::Budget { what: "tx", .. }) if others_go_first => return Ok(Progress::Wait),
             written => written?,
         }
-        out.expect(Slot::awaiting(self.xid.into(), message.kind, 0, message.extent))?;
+        let slot = Slot::awaiting(self.xid.into(), message.kind, 0, message.extent);
+        if message.awaited {
+            out.expect(slot)?
+        } else {
+            out.expect_nothing(slot)?
+        }
         self.xid = self.xid.wrapping_add(1);
         Ok(Progress::Sent)
     }
@@ -150,6 +184,8 @@ struct Message {
     kind: u16,
     reply_max: usize,
     extent: Extent,
+    /// Somebody waits for the reply.
+    awaited: bool,
 }
 
 impl Message {
@@ -162,6 +198,7 @@ impl Message {
             kind: procedure.0 as u16,
             reply_max,
             extent: Extent::default(),
+            awaited: true,
         }
     }
 
@@ -173,6 +210,7 @@ impl Message {
             kind,
             reply_max,
             extent: Extent::default(),
+            awaited: true,
         }
     }
 
@@ -184,6 +222,7 @@ impl Message {
             kind,
             reply_max: portmap::REPLY_HEAD_MAX,
             extent: Extent::default(),
+            awaited: true,
         }
     }
 
@@ -193,6 +232,7 @@ impl Message {
             kind::GETPORT_MOUNT | kind::GETPORT_NFS => "GETPORT",
             kind::MNT => mount::Procedure::MNT.name(),
             kind::EXPORT => mount::Procedure::EXPORT.name(),
+            kind::FIRST_READ => v3::Procedure::READ.name(),
             procedure => v3::Procedure(procedure.into()).name(),
         }
     }
@@ -247,16 +287,40 @@ impl Protocol for Nfs3<'_> {
         stage: Option<&mut Stage>,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
-        let Some(stage) = stage else { return Ok(Answer::Nothing) };
-        let results = super::rpc::Reply::decode(reply.message)?.results(Message::name_of(reply.slot.kind));
-        let results = results.inspect_err(|_| stage.end())?;
+        // What is learned of the server is not for one operation alone.
+        const FSINFO: u16 = v3::Procedure::FSINFO.0 as u16;
+        let kind = reply.slot.kind;
+        let lasts = matches!(kind, kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT | FSINFO);
+        let awaited = stage.is_some();
+        let mut lost = Stage::default();
+        let Some(stage) = stage.or(lasts.then_some(&mut lost)) else { return Ok(Answer::Nothing) };
+        let results = super::rpc::Reply::decode(reply.message)?.results(Message::name_of(kind));
+        let results = match results {
+            // Whatever it is, GETATTR comes to the same, or the READ after it.
+            Err(Error::Refused(_)) if kind == kind::FIRST_READ || !awaited => return Ok(Answer::Nothing),
+            results => results.inspect_err(|_| stage.end())?,
+        };
         let body = reply.message.get(results..).unwrap_or(&[]);
-        match reply.slot.kind {
+        match kind {
             kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT => {
-                self.connect_goes_on(reply.slot.kind, body, stage).inspect_err(|_| stage.end())?;
+                self.connect_goes_on(kind, body).inspect_err(|_| stage.end())?;
                 Ok(Answer::Nothing)
             }
             kind::EXPORT => exports::decode(results, body).inspect_err(|_| stage.end()),
+            kind::FIRST_READ => match v3::read::Head::decode(body) {
+                Err(Error::Refused(_)) => Ok(Answer::Nothing),
+                Err(error) => Err(error),
+                Ok(head) if head.is_empty() => Ok(Answer::EndOfFile),
+                Ok(_) => Ok(Answer::Data),
+            },
+            FSINFO if !awaited => self.limited(body).or_else(|error| match error {
+                // Perhaps the next time.
+                Error::Refused(_) => {
+                    self.limits_asked = false;
+                    Ok(Answer::Nothing)
+                }
+                error => Err(error),
+            }),
             _ => self.call_goes_on(&reply, results, body, stage, out),
         }
     }

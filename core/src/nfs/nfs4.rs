@@ -24,7 +24,7 @@ pub use calls::Stage;
 
 use super::rpc::{Call, Credential, RecordMark};
 use super::v4::readdir::{Entries, NAME_AT};
-use super::v4::{self, Fh, Ops, compound, create_session, exchange_id, getattr, getfh, read, sequence};
+use super::v4::{self, Fh, Ops, compound, create_session, exchange_id, read, sequence};
 use crate::attributes::{Attributes, Encoding, Name};
 use crate::compound::Cost;
 use crate::error::Error;
@@ -97,10 +97,14 @@ pub struct Nfs4<'s> {
     session: Option<Session>,
     /// How much was made anew since the last answer.
     recoveries: u32,
-    /// 0 before Connect has succeeded. That of the file opened last: what is longer than another file system's is
-    /// answered in part, and the rest asked again.
+    /// That of the file opened last, or what every server takes: what is longer than another file system's is answered in
+    /// part, and the rest asked again.
     read_len_max: u32,
     lease_seconds: Option<u32>,
+    /// The server has answered in the minor version that is spoken.
+    heard: bool,
+    /// The server has said all that Connect asks.
+    limits_known: bool,
     /// By which stateid is read: as far as is known, the server takes it.
     access: Access,
     opened: Option<Opened>,
@@ -115,21 +119,25 @@ pub struct Nfs4<'s> {
 }
 
 impl<'s> Nfs4<'s> {
-    /// Nothing is sent before [`Connect`](crate::Connect).
+    /// Nothing is sent before the first operation, whatever it is.
     pub const fn new(config: Config<'s>) -> Self {
+        let (minor, standing) = match config.minor {
+            Some(0) => (0, Standing::Ready),
+            Some(minor) => (minor, Standing::Stranger),
+            None => (MINOR_MAX, Standing::Stranger),
+        };
         Nfs4 {
             xid: config.xid,
-            minor: match config.minor {
-                Some(minor) => minor,
-                None => MINOR_MAX,
-            },
+            minor,
             config,
-            standing: Standing::Stranger,
+            standing,
             client: (0, 0),
             session: None,
             recoveries: 0,
-            read_len_max: 0,
+            read_len_max: READ_LEN_UNTOLD,
             lease_seconds: None,
+            heard: false,
+            limits_known: false,
             access: Access::Bypass,
             opened: None,
             naming: Naming::Stranger,
@@ -139,12 +147,13 @@ impl<'s> Nfs4<'s> {
         }
     }
 
-    /// The minor version that is spoken, once Connect has succeeded.
+    /// The minor version that is spoken, once the server has answered in it.
     pub const fn minor(&self) -> Option<u32> {
-        if self.read_len_max > 0 { Some(self.minor) } else { None }
+        if self.heard { Some(self.minor) } else { None }
     }
 
-    /// How long, in seconds, the server remembers a session that is not used, if it said so.
+    /// How long, in seconds, the server remembers a session that is not used, if it was asked
+    /// ([`Connect`](crate::Connect)) and said so.
     pub const fn lease_seconds(&self) -> Option<u32> {
         self.lease_seconds
     }
@@ -182,6 +191,7 @@ impl<'s> Nfs4<'s> {
         let slot = Slot::awaiting(self.xid.into(), sent.kind(), slotid, extent);
         match sent.what {
             What::Close => out.expect_nothing(slot)?,
+            What::ReclaimComplete if extent.len == 0 => out.expect_nothing(slot)?,
             _ => out.expect(slot)?,
         }
         if let (Some(session), Some(_)) = (&mut self.session, sequence) {
@@ -268,22 +278,17 @@ impl Protocol for Nfs4<'_> {
     fn need(&self) -> Cost {
         let exchange_id =
             RecordMark::LEN + Call::LEN_MAX + 12 + 28 + self.config.owner.len().saturating_add(3);
-        let walk = v4::putfh::REPLY_HEAD_MAX
-            + v4::lookup::REPLY_HEAD_MAX
-            + getfh::REPLY_HEAD_MAX
-            + getattr::reply_head_max(calls::OPEN)
-            + sequence::REPLY_HEAD_MAX;
-        let longest = match self.config.minor {
-            Some(0) => walk,
-            _ => walk.max(exchange_id::REPLY_HEAD_MAX).max(create_session::REPLY_HEAD_MAX),
-        };
+        let walk = calls::walk_reply_max(1) + read::REPLY_HEAD_MAX;
+        let session = exchange_id::REPLY_HEAD_MAX.max(create_session::REPLY_HEAD_MAX);
+        let session = super::rpc::REPLY_HEAD_MAX + compound::REPLY_HEAD_MAX + session;
         Cost {
             tx: (WALK_LEN_MAX + NAME_LEN).max(exchange_id),
             slots: 2,
-            reply: super::rpc::REPLY_HEAD_MAX
-                + compound::REPLY_HEAD_MAX
-                + longest
-                + crate::limits::SCRATCH_LEN,
+            reply: crate::limits::SCRATCH_LEN
+                + match self.config.minor {
+                    Some(0) => walk,
+                    _ => walk.max(session),
+                },
             allowance: 0,
         }
     }

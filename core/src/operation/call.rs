@@ -88,9 +88,8 @@ macro_rules! operation {
 }
 
 operation! {
-    /// Everything from the first message to a usable share. With SMB no other operation needs it: the first one connects, in fewer
-    /// round trips. With NFS it comes first, and dropped half-way it leaves the connection of no use. `Done` at once where
-    /// all is there.
+    /// Everything from the first message to a usable share. No other operation needs it: the first one connects, in fewer round
+    /// trips. With NFS it also asks for limits, and waits for them. `Done` at once where all is there.
     Connect() asks Ask::Connect, gives (): _ => ()
 }
 
@@ -112,8 +111,8 @@ operation! {
 
 operation! {
     /// Tells the server that it need remember nothing of this client any more, where a protocol has words for that. The last
-    /// operation of a connection, but for another [`Connect`], also if it is dropped half-way. A refusal has no consequence, and leaving it out has none
-    /// but that the server remembers for a while.
+    /// operation of a connection, also if it is dropped half-way; another one connects again. A refusal has no consequence, and
+    /// leaving it out has none but that the server remembers for a while.
     Disconnect() asks Ask::Disconnect, gives (): _ => ()
 }
 

@@ -63,6 +63,9 @@ impl<P: Protocol> Job<P> for StatBoth<'_, P> {
         match arrival.answer {
             Answer::Attributes(attributes) => self.attributes = Some(attributes),
             Answer::Space(space) => self.space = Some(space),
+            Answer::Both(attributes, space) => {
+                (self.attributes, self.space) = (Some(attributes), Some(space));
+            }
             Answer::Nothing | Answer::Again => {}
             _ => return Err(Error::Misbehaved("a reply brought another thing than was asked for")),
         }

@@ -194,6 +194,18 @@ pub fn with_nfs3<R>(
     path: &str,
     body: impl FnOnce(&mut Session<'_, Nfs3<'_>>) -> R,
 ) -> Result<R, Error> {
+    with_new_nfs3::<70_000, 16, _>(address, path, |session| {
+        session.run(&mut Connect::new())?;
+        Ok(body(session))
+    })?
+}
+
+/// Shows a session to `body` in which nothing was asked yet, with so many bytes for the heads of replies and so many slots.
+pub fn with_new_nfs3<const RX: usize, const SLOTS: usize, R>(
+    address: &str,
+    path: &str,
+    body: impl FnOnce(&mut Session<'_, Nfs3<'_>>) -> R,
+) -> Result<R, Error> {
     let (host, nfs_port, mount_port) = nfs_address(address);
     let xid = u32::from_le_bytes(random().expect("the system has random bytes"));
     let config = nfs::Config {
@@ -202,17 +214,28 @@ pub fn with_nfs3<R>(
         mount_port: Some(mount_port),
         ..nfs::Config::new(path, xid)
     };
-    let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
+    let mut storage = Box::new(StorageArray::<16_384, RX, SLOTS>::new());
     let io =
         Tcp::connect(host, Nfs3::first_port(&config), Duration::from_secs(10)).map_err(Failure::Transport)?;
     let client = Client::new(storage.lend(), Nfs3::new(config)).map_err(Failure::Engine)?;
     let mut session = Session { client, io, clock: MonotonicClock::new() };
-    session.run(&mut Connect::new())?;
     Ok(body(&mut session))
 }
 
 /// Connects at a minor version, or at the highest that both have, and shows the session to `body`.
 pub fn with_nfs4<R>(
+    address: &str,
+    minor: Option<u32>,
+    body: impl FnOnce(&mut Session<'_, Nfs4<'_>>) -> R,
+) -> Result<R, Error> {
+    with_new_nfs4::<70_000, 16, _>(address, minor, |session| {
+        session.run(&mut Connect::new())?;
+        Ok(body(session))
+    })?
+}
+
+/// Shows a session to `body` in which nothing was asked yet, with so many bytes for the heads of replies and so many slots.
+pub fn with_new_nfs4<const RX: usize, const SLOTS: usize, R>(
     address: &str,
     minor: Option<u32>,
     body: impl FnOnce(&mut Session<'_, Nfs4<'_>>) -> R,
@@ -224,11 +247,10 @@ pub fn with_nfs4<R>(
     let mut config = nfs4::Config::new(&owner, [0; 8], u32::from_le_bytes(xid));
     config.credential = Credential::Sys(AUTH_SYS);
     config.minor = minor;
-    let mut storage = Box::new(StorageArray::<16_384, 70_000, 16>::new());
+    let mut storage = Box::new(StorageArray::<16_384, RX, SLOTS>::new());
     let io = Tcp::connect(host, port, Duration::from_secs(10)).map_err(Failure::Transport)?;
     let client = Client::new(storage.lend(), Nfs4::new(config)).map_err(Failure::Engine)?;
     let mut session = Session { client, io, clock: MonotonicClock::new() };
-    session.run(&mut Connect::new())?;
     Ok(body(&mut session))
 }
 

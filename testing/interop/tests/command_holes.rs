@@ -182,8 +182,8 @@ fn get_keeps_holes_and_moves_only_data() {
             let map = |path: &Path| extents(&File::open(path).unwrap()).unwrap();
             assert_eq!(map(&got), map(&source), "{} {page}", place.name);
             let number = |name: &str| stats[name].as_u64().unwrap();
-            // Over SMB the start of a file comes together with opening it, before it is known to have holes.
-            let ahead = if stats["protocol"] == "smb" { 64 << 10 } else { 0 };
+            // The start of a file comes together with opening it, before it is known to have holes.
+            let ahead = 64 << 10;
             let counted = (number("file_bytes"), number("hole_bytes"));
             assert_eq!(counted, ((1 << 20) + ahead, (1 << 30) - (1 << 20)), "{} {page}", place.name);
             let moved = number("bytes_sent") + number("bytes_received");

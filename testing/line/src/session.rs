@@ -101,7 +101,10 @@ impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
                     heard => panic!("{heard:?} in the middle"),
                 },
                 Step::Item(_) => {}
-                Step::Connect(port) => panic!("{port} was connected to before"),
+                Step::Connect(port) => {
+                    assert!(self.link.connect(port), "nobody is at {port}");
+                    self.client.connected();
+                }
                 Step::Wait(until) => self.client.tell(until),
             }
         }

@@ -11,6 +11,9 @@ pub const TX_LEN: usize = 16 * 1024;
 /// Heads of replies, and a batch of a listing: 64 KiB is what one credit pays for.
 pub const RX_LEN: usize = 64 * 1024 + 1024;
 
+/// The same for what is shown: a directory of 1000 names comes in one reply, where the server sends as much.
+pub const SHOW_RX_LEN: usize = 256 * 1024 + 1024;
+
 /// The same where exports are listed, which come in one reply: 400 exports to 500 hosts each, with 20 bytes a host.
 pub const EXPORTS_RX_LEN: usize = 4 << 20;
 

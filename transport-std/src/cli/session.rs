@@ -26,11 +26,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a command wants of a connection, whatever is spoken over it. There is one open file at a time.
 pub trait Session {
-    /// Everything up to a usable share or export.
+    /// Everything up to a usable share or export. Whatever is asked first does it too, in fewer round trips.
     fn log_in(&mut self) -> Result<(), Failure>;
-
-    /// Whether that is done by whatever is asked first.
-    fn logs_in_by_itself(&self) -> bool;
 
     /// Whether that was tried and did not work.
     fn is_shut_out(&self) -> bool;
@@ -216,10 +213,6 @@ impl<P: Spoken> Session for Connection<'_, P> {
     fn log_in(&mut self) -> Result<(), Failure> {
         let outcome = self.run(&mut Connect::new(), |()| Ok(()));
         outcome.map_err(|cause| self.failure(format!("connecting to {}", self.place), cause))
-    }
-
-    fn logs_in_by_itself(&self) -> bool {
-        P::CONNECTS
     }
 
     fn is_shut_out(&self) -> bool {

@@ -1,7 +1,7 @@
 //! `ls`, `stat` and `df`: what is known about files, for people and for programs.
 
 use super::args::{Common, Ls, Show};
-use super::budget::{IN_FLIGHT, Memory, RX_LEN};
+use super::budget::{IN_FLIGHT, Memory, SHOW_RX_LEN};
 use super::date;
 use super::failure::{Cause, Failure};
 use super::json::{self, EntryJson, SpaceJson, StatJson};
@@ -68,7 +68,7 @@ pub fn with_output(
     show: impl FnMut(&mut dyn Session, &Url, &mut Out) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let out = output()?;
-    let mut visitor = Visitor::new(common, Memory::new(IN_FLIGHT, RX_LEN)?)?;
+    let mut visitor = Visitor::new(common, Memory::new(IN_FLIGHT, SHOW_RX_LEN)?)?;
     report.stats.lent_memory = visitor.lent();
     visitor.visit(std::slice::from_ref(&url.to_owned()), report, Showing { show, out })
 }

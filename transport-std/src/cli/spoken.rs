@@ -19,9 +19,6 @@ pub trait Spoken: Protocol {
     /// Whether symbolic links are left to the client.
     const LINKS: bool;
 
-    /// Whether the first operation connects, in fewer round trips than it takes to connect before it.
-    const CONNECTS: bool;
-
     /// Whether files can be asked for.
     fn connected(&self) -> bool;
 
@@ -58,7 +55,6 @@ const NAMED_AS_GUEST: &str = "SMB2_SESSION_FLAG_IS_GUEST";
 impl Spoken for Smb<'_> {
     const WIRE: Wire = Wire::Smb;
     const LINKS: bool = false;
-    const CONNECTS: bool = true;
 
     fn connected(&self) -> bool {
         self.is_connected()
@@ -112,11 +108,8 @@ impl Spoken for Smb<'_> {
 impl Spoken for Nfs3<'_> {
     const WIRE: Wire = Wire::Nfs;
     const LINKS: bool = true;
-    const CONNECTS: bool = false;
-
-    /// Nothing is asked before that.
     fn connected(&self) -> bool {
-        true
+        self.negotiated()
     }
 
     fn covers(&self, path: &str) -> bool {
@@ -153,11 +146,8 @@ impl Spoken for Nfs3<'_> {
 impl Spoken for Nfs4<'_> {
     const WIRE: Wire = Wire::Nfs;
     const LINKS: bool = true;
-    const CONNECTS: bool = false;
-
-    /// Nothing is asked before that.
     fn connected(&self) -> bool {
-        true
+        self.negotiated()
     }
 
     /// Nothing is mounted: every path starts at the server's root.

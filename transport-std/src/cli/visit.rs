@@ -122,8 +122,9 @@ impl<'c> Visitor<'c> {
                 return (urls.len(), None);
             }
         };
-        // What is to be told of the connection is told before it is used.
-        let logged_in = if session.logs_in_by_itself() && !verbose { Ok(()) } else { session.log_in() };
+        // What is to be told of the connection is told before it is used; and whether more can be mounted must be known.
+        let first = verbose || before.is_some();
+        let logged_in = if first { session.log_in() } else { Ok(()) };
         let served = match (logged_in, before) {
             (Ok(()), _) => {
                 if verbose {

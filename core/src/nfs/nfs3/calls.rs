@@ -1,6 +1,6 @@
 //! What an operation becomes on the wire: a walk from the mounted root, LOOKUP by LOOKUP, and then one call.
 
-use super::{Message, Nfs3};
+use super::{Message, Nfs3, kind};
 use crate::attributes::{Attributes, Kind};
 use crate::compound::Cost;
 use crate::error::{Error, Reason, Refusal};
@@ -17,8 +17,8 @@ use crate::segment::Extent;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stage {
     pub(super) phase: Phase,
-    /// How many bytes of the path are done with: walked, or (connecting) still to be mounted.
-    pub(super) at: usize,
+    /// How many bytes of the path are done with.
+    at: usize,
     /// The same after the LOOKUP in flight.
     until: usize,
     /// What was found there.
@@ -31,8 +31,6 @@ pub struct Stage {
     /// again goes round (R. P. Brent, 1980).
     listings: u32,
     landmark: u64,
-    /// What the server said about the whole path, before shorter ones were tried.
-    pub(super) refusal: Option<Refusal>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +44,6 @@ pub(super) enum Phase {
     /// Nothing is sent yet.
     #[default]
     Start,
-    /// The port mapper was asked for MOUNT, and is still to be asked for NFS.
-    NfsPort,
-    /// The port mapper was asked.
-    Ports,
-    /// MNT was asked.
-    Mounting,
     /// On the way from the root to the path.
     Walking,
     /// What was found on the way came without attributes: it may be a symbolic link.
@@ -83,27 +75,38 @@ const READ_LEN_MAX: u32 = {
 const LISTING_LEN_MAX: usize = 1 << 20;
 
 impl Nfs3<'_> {
-    pub(super) fn root(&self) -> Result<Fh, Error> {
-        // The limits come last in connecting, and are not zero then.
-        let root = self.root.filter(|_| self.port == self.nfs_port && self.read_len_max > 0);
-        root.map(|(handle, _)| handle)
-            .ok_or(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"))
-    }
-
     pub(super) fn encode_ask(
         &mut self,
         ask: Ask<'_, Fh>,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        self.root()?;
+        if self.root.is_none() && stage.phase == Phase::Ended {
+            // In vain.
+            return Ok(Progress::Complete);
+        }
+        if let (Ask::Read { .. }, None) = (ask, self.root) {
+            return Err(Error::Invalid("nothing is mounted from which a file could be read"));
+        }
+        match self.enter(out)? {
+            Progress::Complete => {}
+            progress => return Ok(progress),
+        }
         stage.opens = matches!(ask, Ask::Open { .. });
         match ask {
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Look { handle } => self.send_getattr(handle, out),
             // NFSv3 knows no open files, and no holes.
             Ask::Close { .. } | Ask::Connect | Ask::Disconnect | Ask::Map { .. } => Ok(Progress::Complete),
-            Ask::Open { path, .. } | Ask::Stat { path, .. } => self.walk(path, stage, out, Self::look),
+            // Long before anything longer than what is known is read.
+            Ask::Open { .. } if !self.limits_asked => self.send_fsinfo(false, out),
+            Ask::Open { path, first } => self.walk(path, stage, out, |me, stage, out| {
+                me.look_and(stage, out, |me, stage, out| me.send_first_read(first, stage, out))
+            }),
+            Ask::Stat { path, space: true } => {
+                self.walk(path, stage, out, |me, stage, out| me.look_and(stage, out, Self::send_fsstat))
+            }
+            Ask::Stat { path, space: false } => self.walk(path, stage, out, Self::look),
             Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
             Ask::List { path } => match stage.phase {
                 Phase::More => self.send_listing(stage, out),
@@ -118,7 +121,7 @@ impl Nfs3<'_> {
         path: &str,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
-        last: fn(&mut Self, &mut Stage, &mut Outbox<'_, '_>) -> Result<Progress, Error>,
+        last: impl FnOnce(&mut Self, &mut Stage, &mut Outbox<'_, '_>) -> Result<Progress, Error>,
     ) -> Result<Progress, Error> {
         if stage.phase == Phase::Start {
             let (handle, len) = self.root.ok_or(Error::Invalid("nothing is mounted"))?;
@@ -176,6 +179,20 @@ impl Nfs3<'_> {
         self.send_getattr(found(stage)?.handle, out)
     }
 
+    /// GETATTR, and at once with it what else is wanted, if both fit.
+    fn look_and(
+        &mut self,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+        beside: impl FnOnce(&mut Self, &mut Stage, &mut Outbox<'_, '_>) -> Result<Progress, Error>,
+    ) -> Result<Progress, Error> {
+        let progress = self.look(stage, out)?;
+        if progress == Progress::Sent {
+            beside(self, stage, out)?;
+        }
+        Ok(progress)
+    }
+
     fn send_getattr(&mut self, object: Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         self.call(out, Message::nfs(Procedure::GETATTR, getattr::REPLY_HEAD_MAX), &|w| {
             getattr::Request { object }.encode(w);
@@ -191,8 +208,34 @@ impl Nfs3<'_> {
         })
     }
 
+    /// What GETATTR tells to be no file is not read, whatever the server says to this.
+    fn send_first_read(
+        &mut self,
+        first: u32,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let Found { handle, attributes } = found(stage)?;
+        let len = first.min(self.read_len_max);
+        if len == 0 || attributes.is_some_and(|known| known.file_type != FileType::Regular) {
+            return Ok(Progress::Complete);
+        }
+        self.send_read_as(kind::FIRST_READ, handle, Extent { offset: 0, len }, out)
+    }
+
     fn send_read(&mut self, file: Fh, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let message = Message { extent, ..Message::nfs(Procedure::READ, read::REPLY_HEAD_MAX) };
+        // The numbers of the standard go up to 21.
+        self.send_read_as(Procedure::READ.0 as u16, file, extent, out)
+    }
+
+    fn send_read_as(
+        &mut self,
+        kind: u16,
+        file: Fh,
+        extent: Extent,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let message = Message { extent, kind, ..Message::nfs(Procedure::READ, read::REPLY_HEAD_MAX) };
         self.call(out, message, &|w| {
             read::Request { file, offset: extent.offset, count: extent.len }.encode(w);
             Ok(())
@@ -261,11 +304,17 @@ impl Nfs3<'_> {
             _ => return Err(Error::Refused(refusal)),
         }
         stage.phase = match (procedure, stage.phase) {
-            (Procedure::FSINFO, _) => Phase::Mounting,
             (_, Phase::Asked | Phase::Link) => Phase::Walking,
             (_, phase) => phase,
         };
         Ok(Answer::Again)
+    }
+
+    /// The reply to FSINFO.
+    pub(super) fn limited(&mut self, body: &[u8]) -> Result<Answer<Fh>, Error> {
+        self.read_len_max = fsinfo::Response::decode(body)?.rtmax.min(READ_LEN_MAX);
+        self.limits_known = true;
+        Ok(Answer::Nothing)
     }
 
     fn decode_results(
@@ -276,10 +325,7 @@ impl Nfs3<'_> {
         stage: &mut Stage,
     ) -> Result<Answer<Fh>, Error> {
         match Procedure(reply.slot.kind.into()) {
-            Procedure::FSINFO => {
-                self.read_len_max = fsinfo::Response::decode(body)?.rtmax.min(READ_LEN_MAX);
-                Ok(Answer::Nothing)
-            }
+            Procedure::FSINFO => self.limited(body),
             Procedure::LOOKUP => {
                 let response = lookup::Response::decode(body)?;
                 stage.at = stage.until;

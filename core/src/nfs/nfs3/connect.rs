@@ -10,48 +10,51 @@ use crate::outgoing::Outbox;
 use crate::protocol::Progress;
 
 impl Nfs3<'_> {
-    pub(super) fn connect(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        if out.in_flight() > 0 && !matches!(stage.phase, Phase::Start | Phase::NfsPort) {
+    /// What every ask does first, and then FSINFO, for whose reply no other ask waits.
+    pub(super) fn connect(&mut self, stage: &Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if self.limits_known || stage.phase == Phase::Ended {
+            return Ok(Progress::Complete);
+        }
+        if out.in_flight() > 0 {
             return Ok(Progress::Wait);
         }
-        match stage.phase {
-            // Elsewhere after `Exports`, or after a Connect that failed.
-            Phase::Start if self.port != Nfs3::first_port(&self.config) => {
-                Ok(self.go_to(Nfs3::first_port(&self.config), out))
-            }
-            Phase::Start if self.config.mount_port.is_none() => {
-                let progress = self.send_getport(mount::PROGRAM, mount::VERSION, kind::GETPORT_MOUNT, out)?;
-                if progress == Progress::Sent {
-                    stage.phase = if self.config.nfs_port.is_none() { Phase::NfsPort } else { Phase::Ports };
-                }
-                Ok(progress)
-            }
-            // At once with the other, if both fit.
-            Phase::NfsPort => {
-                let progress = self.send_getport(v3::PROGRAM, v3::VERSION, kind::GETPORT_NFS, out)?;
-                if progress == Progress::Sent {
-                    stage.phase = Phase::Ports;
-                }
-                Ok(progress)
-            }
-            Phase::Start | Phase::Ports if self.port != self.mount_port => {
-                Ok(self.go_to(self.mount_port, out))
-            }
-            Phase::Start | Phase::Ports => {
-                (stage.phase, stage.at) = (Phase::Mounting, self.config.path.len());
-                self.send_mnt(stage.at, out)
-            }
-            Phase::Mounting if self.root.is_none() => self.send_mnt(stage.at, out),
-            Phase::Mounting if self.port != self.nfs_port => Ok(self.go_to(self.nfs_port, out)),
-            Phase::Mounting => {
-                let progress = self.send_fsinfo(out)?;
-                if progress == Progress::Sent {
-                    stage.phase = Phase::Asked;
-                }
-                Ok(progress)
-            }
-            _ => Ok(Progress::Complete),
+        match self.enter(out)? {
+            Progress::Complete => self.send_fsinfo(true, out),
+            progress => Ok(progress),
         }
+    }
+
+    /// The next message on the way to a mounted export, for whatever operation. `Complete` if there is none.
+    pub(super) fn enter(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        // Elsewhere after `Exports`, or after an operation that came to nothing.
+        let port = match self.root {
+            Some(_) => self.nfs_port,
+            None if self.mount_port == 0 || self.nfs_port == 0 => self.config.portmap_port,
+            None => self.mount_port,
+        };
+        if self.port != port {
+            return Ok(self.go_to(port, out));
+        }
+        if self.root.is_some() {
+            return Ok(Progress::Complete);
+        }
+        if !out.is_quiet() {
+            return Ok(Progress::Wait);
+        }
+        if self.mount_port != 0 && self.nfs_port != 0 {
+            return self.send_mnt(out);
+        }
+        let (program, version) = (mount::PROGRAM, mount::VERSION);
+        let mut progress = Progress::Complete;
+        if self.mount_port == 0 {
+            progress = self.send_getport(program, version, kind::GETPORT_MOUNT, out)?;
+        }
+        // At once with the other, if both fit.
+        if self.nfs_port == 0 {
+            let second = self.send_getport(v3::PROGRAM, v3::VERSION, kind::GETPORT_NFS, out)?;
+            progress = if progress == Progress::Complete { second } else { progress };
+        }
+        Ok(progress)
     }
 
     /// Once nothing is in flight here, which may be what a dropped operation has asked.
@@ -76,56 +79,59 @@ impl Nfs3<'_> {
         })
     }
 
-    /// Asks for the first `len` bytes of the path.
-    fn send_mnt(&mut self, len: usize, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let path = self.config.path.get(..len).filter(|path| !path.is_empty()).unwrap_or("/");
+    fn send_mnt(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let path = self.config.path.get(..self.mounting).filter(|path| !path.is_empty()).unwrap_or("/");
         let message = Message::mount(mount::Procedure::MNT, kind::MNT, mount::REPLY_HEAD_MAX);
         self.call(out, message, &|w| mount::PathRequest { path: path.as_bytes() }.encode(w))
     }
 
-    fn send_fsinfo(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    pub(super) fn send_fsinfo(&mut self, awaited: bool, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let (fsroot, _) = self.root.ok_or(Error::Invalid("nothing is mounted"))?;
-        self.call(out, Message::nfs(Procedure::FSINFO, fsinfo::REPLY_HEAD_MAX), &|w| {
+        let message = Message { awaited, ..Message::nfs(Procedure::FSINFO, fsinfo::REPLY_HEAD_MAX) };
+        let progress = self.call(out, message, &|w| {
             fsinfo::Request { fsroot }.encode(w);
             Ok(())
-        })
+        })?;
+        self.limits_asked |= progress == Progress::Sent;
+        Ok(progress)
     }
 
     /// A reply of the port mapper or of MOUNT.
-    pub(super) fn connect_goes_on(&mut self, kind: u16, body: &[u8], stage: &mut Stage) -> Result<(), Error> {
+    pub(super) fn connect_goes_on(&mut self, kind: u16, body: &[u8]) -> Result<(), Error> {
         match kind {
             kind::GETPORT_MOUNT => self.mount_port = port(body)?,
             kind::GETPORT_NFS => self.nfs_port = port(body)?,
-            _ => self.mounted_or_not(body, stage)?,
+            _ => self.mounted_or_not(body)?,
         }
         Ok(())
     }
 
     /// What is no export, and no file that the server lets be mounted, may lie below one. Servers say so in
     /// several ways: Linux says NOENT or NOTDIR, NFS-Ganesha ACCES.
-    fn mounted_or_not(&mut self, body: &[u8], stage: &mut Stage) -> Result<(), Error> {
+    fn mounted_or_not(&mut self, body: &[u8]) -> Result<(), Error> {
         match mount::Response::decode(body) {
             Ok(response) => {
-                self.root = Some((response.handle, stage.at));
+                self.root = Some((response.handle, self.mounting));
                 Ok(())
             }
             Err(Error::Refused(refusal)) => {
-                let path = self.config.path.get(..stage.at).unwrap_or("");
+                let path = self.config.path.get(..self.mounting).unwrap_or("");
                 let may_lie_below = matches!(
                     refusal.reason,
                     Reason::NotFound | Reason::Denied | Reason::NotDirectory | Reason::Other
                 );
                 match path.trim_end_matches('/').bytes().rposition(|byte| byte == b'/') {
                     // The path gets shorter by a component each time.
-                    Some(parent) if may_lie_below && parent < stage.at => {
-                        stage.refusal.get_or_insert(refusal);
-                        stage.at = parent;
+                    Some(parent) if may_lie_below && parent < self.mounting => {
+                        self.unmounted.get_or_insert(refusal);
+                        self.mounting = parent;
                         Ok(())
                     }
                     _ => {
-                        stage.end();
+                        // For who asks next.
+                        self.mounting = self.config.path.len();
                         // What the server said about the whole path is what the user asked for.
-                        Err(Error::Refused(stage.refusal.unwrap_or(refusal)))
+                        Err(Error::Refused(self.unmounted.take().unwrap_or(refusal)))
                     }
                 }
             }

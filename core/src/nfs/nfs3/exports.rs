@@ -15,7 +15,7 @@ use crate::wire;
 /// Lends what a server exports and to whom (RFC 1813 5.2.5, EXPORT), in the server's order. An export is lent until the
 /// next step. A server without exports is `Done` without an item.
 ///
-/// It comes in place of [`Connect`](crate::Connect), or before it, and mounts nothing; once something is mounted it is
+/// It comes before all other operations, or in place of them, and mounts nothing; once something is mounted it is
 /// `Invalid`. Dropped half-way it leaves the connection of no use. The list is one reply and must fit into `rx` as a
 /// whole: `Budget` tells how much it takes. Nothing of a list that is malformed anywhere is lent. Paths and groups are the
 /// server's bytes, whatever they are.

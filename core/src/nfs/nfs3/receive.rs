@@ -1,5 +1,6 @@
 //! Which call a reply answers, and where its data goes.
 
+use super::kind;
 use crate::error::Error;
 use crate::inflight::Inflight;
 use crate::nfs::rpc::{Outcome, Reply, reply_head_len, whole};
@@ -17,8 +18,8 @@ pub(super) fn head(head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<H
         .find(reply.xid.into())
         .ok_or(Error::Misbehaved("a reply to a call that is not in flight"))?;
     let asked = inflight.get(slot).unwrap_or_default();
-    let reads = u32::from(asked.kind) == Procedure::READ.0 && reply.outcome == Outcome::Success;
-    if !reads {
+    let reads = asked.kind == kind::FIRST_READ || u32::from(asked.kind) == Procedure::READ.0;
+    if !reads || reply.outcome != Outcome::Success {
         return whole(head, left, slot);
     }
     let body = head.get(reply.len..).unwrap_or(&[]);

@@ -3,7 +3,7 @@
 use super::Nfs4;
 use super::calls::{Phase, Stage};
 use super::open::refuses_stateid;
-use super::sent::{Sent, What};
+use super::sent::{Access, Sent, What};
 use crate::attributes::Kind;
 use crate::error::Error;
 use crate::nfs::rpc;
@@ -38,6 +38,7 @@ impl Nfs4<'_> {
         };
         let body = reply.message.get(start..).unwrap_or(&[]);
         let mut results = Results::decode(body, sent.ops(in_session))?;
+        self.heard |= results.status() != Status::MINOR_VERS_MISMATCH;
         if let Some(session) = self.session.as_mut().filter(|_| in_session) {
             session.answered(slotid, &mut results)?;
         }
@@ -45,7 +46,7 @@ impl Nfs4<'_> {
             return self.file_opened(sent, &mut results);
         }
         // What the server knows of the client now it does not know for this operation alone.
-        let lasts = !sent.what.in_session() || sent.what == What::NameOpen;
+        let lasts = matches!(sent.what, What::NameOpen | What::ReclaimComplete) || !sent.what.in_session();
         let mut lost = Stage::default();
         let stage = stage.or(lasts.then_some(&mut lost));
         let Some(stage) = stage else { return Ok(Answer::Nothing) };
@@ -53,12 +54,14 @@ impl Nfs4<'_> {
             // Whatever these were sent for.
             What::ExchangeId => self.exchanged(&mut results).map(|()| Answer::Again),
             What::CreateSession => self.created(&mut results, out).map(|()| Answer::Again),
+            What::ReclaimComplete => self.reclaimed(&mut results).map(|()| Answer::Again),
             What::Limits => self.limited(&mut results).map(|()| Answer::Again),
             What::SetClientid | What::ConfirmClientid => {
                 self.introduced(sent.what, &mut results).map(|()| Answer::Again)
             }
             What::DestroySession | What::DestroyClientid => {
-                self.destroyed(sent.what);
+                // Whatever the server said.
+                self.session = None;
                 Ok(Answer::Nothing)
             }
             What::Read | What::ReadPlus => self.read(reply, sent, &mut results),
@@ -185,7 +188,11 @@ impl Nfs4<'_> {
             status if !status.is_ok() => return Err(Error::Refused(status.refusal(Op::GETATTR.name()))),
             _ => getattr::ResOk::decode(results.reader())?.obj_attributes,
         };
-        if sent.what == What::Open && known.kind == Some(Type::Regular) && self.opens_by_name() {
+        if sent.what == What::OpenRead {
+            self.first_read(results)?;
+        }
+        let opens = matches!(sent.what, What::Open | What::OpenRead);
+        if opens && known.kind == Some(Type::Regular) && self.opens_by_name() {
             (stage.phase, stage.link) = (Phase::Opening, sent.names);
             return results.end().map(|()| Answer::Nothing);
         }
@@ -198,6 +205,7 @@ impl Nfs4<'_> {
             What::List => return entries(start, results, stage),
             What::Statfs => Answer::Space(known.space()?),
             What::Stat => Answer::Attributes(known.stat()?),
+            What::StatBoth => Answer::Both(known.stat()?, known.space()?),
             _ => match known.stat()? {
                 attributes if attributes.kind == Kind::Directory => {
                     return Err(Error::Refused(Status::ISDIR.refusal(Op::GETATTR.name())));
@@ -209,6 +217,19 @@ impl Nfs4<'_> {
             },
         };
         results.end().map(|()| answer)
+    }
+
+    /// READ at the end of a walk. If it is refused, be it because this is no file, what stands before it is good all the same,
+    /// and a READ of its own will tell.
+    fn first_read(&mut self, results: &mut Results<'_>) -> Result<(), Error> {
+        match results.next(Op::READ)? {
+            Status::OK => read::Head::decode(results.reader()).map(drop),
+            status if refuses_stateid(status) => {
+                self.access = self.access.max(Access::Anonymous);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

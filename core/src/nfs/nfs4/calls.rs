@@ -11,7 +11,10 @@ use crate::nfs::path::{component, components};
 use crate::nfs::rpc;
 use crate::nfs::v4::bitmap::Bitmap;
 use crate::nfs::v4::compound::RESULT_HEAD_MAX;
-use crate::nfs::v4::{Fh, Op, Ops, fattr4, getattr, getfh, lookup, read, read_plus, readdir, readlink};
+use crate::nfs::v4::{
+    Fh, Op, Ops, Stateid, compound, fattr4, getattr, getfh, lookup, putfh, read, read_plus, readdir,
+    readlink, sequence,
+};
 use crate::outgoing::Outbox;
 use crate::protocol::{Ask, Progress};
 use crate::segment::Extent;
@@ -38,8 +41,6 @@ pub(super) enum Phase {
     /// Nothing is sent yet.
     #[default]
     Start,
-    /// Connecting: the minor version, the client and the session.
-    Greeting,
     /// A part of the path is walked, and more is to be.
     Walking,
     /// There is a symbolic link on the way: its target is to be asked.
@@ -64,7 +65,13 @@ impl Stage {
     /// What the last COMPOUND asked is to be asked again.
     pub(super) fn again(&mut self, what: What) {
         self.phase = match what {
-            What::Walk | What::Open | What::Stat | What::Statfs | What::List => Phase::Walking,
+            What::Walk
+            | What::Open
+            | What::OpenRead
+            | What::Stat
+            | What::Statfs
+            | What::StatBoth
+            | What::List => Phase::Walking,
             What::More => Phase::More,
             What::Link => Phase::Link,
             What::Moved => Phase::Moved,
@@ -80,8 +87,11 @@ const LISTING_LEN_MAX: usize = 1 << 20;
 /// A listing of fewer bytes may have no room for an entry with a long name: Linux and Ganesha refuse it then.
 const LISTING_LEN_MIN: usize = 2048;
 
-/// What Open asks: the server's root, where Connect asked the same, may be on another file system.
+/// What Open asks: each file system has its own longest READ.
 pub(super) const OPEN: Bitmap = fattr4::STAT.with(fattr4::MAXREAD);
+
+/// What Stat asks where the space is wanted too.
+pub(super) const BOTH: Bitmap = fattr4::STAT.or(&fattr4::STATFS);
 
 /// What a listing asks about the directory itself: whether it is one.
 const KIND: Bitmap = Bitmap::of(&[fattr4::TYPE]);
@@ -96,16 +106,18 @@ impl Nfs4<'_> {
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        if self.read_len_max == 0 {
-            return Err(Error::Invalid("the connection is not ready: Connect comes first, and must succeed"));
-        }
-        match ask {
+        let extent = match ask {
             Ask::Close { handle } => return self.give_back(handle, out),
-            Ask::Read { extent, .. } if self.standing != Standing::Ready => return self.greet(extent, out),
-            _ if self.standing == Standing::Ready => {}
+            Ask::Read { extent, .. } => extent,
             // In vain.
-            _ if stage.phase == Phase::Ended => return Ok(Progress::Complete),
-            _ => return self.greet(Extent::default(), out),
+            _ if self.standing != Standing::Ready && stage.phase == Phase::Ended => {
+                return Ok(Progress::Complete);
+            }
+            _ => Extent::default(),
+        };
+        match self.greet(extent, out)? {
+            Progress::Complete => {}
+            progress => return Ok(progress),
         }
         match ask {
             Ask::Read { handle, extent, sparse } => {
@@ -120,10 +132,14 @@ impl Nfs4<'_> {
             }
             Ask::Close { .. } | Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(handle, (from, end), stage, out),
-            Ask::Open { path, .. } => self.walk(path, What::Open, stage, out),
-            Ask::Stat { path, .. } => self.walk(path, What::Stat, stage, out),
-            Ask::Statfs { path } => self.walk(path, What::Statfs, stage, out),
-            Ask::List { path } => self.walk(path, What::List, stage, out),
+            Ask::Open { path, first } if first > 0 && self.special_stateid().is_some() => {
+                self.walk(path, What::OpenRead, first, stage, out)
+            }
+            Ask::Open { path, .. } => self.walk(path, What::Open, 0, stage, out),
+            Ask::Stat { path, space: true } => self.walk(path, What::StatBoth, 0, stage, out),
+            Ask::Stat { path, space: false } => self.walk(path, What::Stat, 0, stage, out),
+            Ask::Statfs { path } => self.walk(path, What::Statfs, 0, stage, out),
+            Ask::List { path } => self.walk(path, What::List, 0, stage, out),
         }
     }
 
@@ -131,6 +147,7 @@ impl Nfs4<'_> {
         &mut self,
         path: &str,
         what: What,
+        first: u32,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
@@ -138,12 +155,12 @@ impl Nfs4<'_> {
             return Ok(Progress::Wait);
         }
         let progress = match stage.phase {
-            Phase::Start | Phase::Walking => self.send_walk(path, what, stage, out)?,
+            Phase::Start | Phase::Walking => self.send_walk(path, what, first, stage, out)?,
             Phase::Link => self.send_readlink(path, stage, out)?,
             Phase::Moved => self.send_moved(path, stage, out)?,
             Phase::More => self.send_more(stage, out)?,
             Phase::Opening => return self.open_by_name(path, stage, out),
-            Phase::Greeting | Phase::Asked | Phase::Ended => return Ok(Progress::Complete),
+            Phase::Asked | Phase::Ended => return Ok(Progress::Complete),
         };
         if progress == Progress::Sent {
             stage.phase = Phase::Asked;
@@ -156,6 +173,7 @@ impl Nfs4<'_> {
         &mut self,
         path: &str,
         what: What,
+        first: u32,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
@@ -166,10 +184,18 @@ impl Nfs4<'_> {
         let at = stage.at;
         let listing = Listing::first(self.listing_max(), out);
         let sent = Sent::new(what, stage.found.is_none(), names);
-        let progress = self.send(sent, stage.found, Extent::default(), out, &|ops| {
+        let len = if what == What::OpenRead { self.first_len(first, names) } else { 0 };
+        let stateid = self.special_stateid().unwrap_or(Stateid::CURRENT);
+        let progress = self.send(sent, stage.found, Extent { offset: 0, len }, out, &|ops| {
             lookups(path, at, names, ops)?;
             getfh::Args.encode(ops);
             match what {
+                What::OpenRead => {
+                    getattr::Args { attr_request: OPEN }.encode(ops);
+                    // Last: if it is refused, all else is good.
+                    read::Args { stateid, offset: 0, count: len }.encode(ops);
+                }
+                What::StatBoth => getattr::Args { attr_request: BOTH }.encode(ops),
                 What::Open => getattr::Args { attr_request: OPEN }.encode(ops),
                 What::Stat => getattr::Args { attr_request: fattr4::STAT }.encode(ops),
                 What::Statfs => getattr::Args { attr_request: STATFS }.encode(ops),
@@ -183,6 +209,14 @@ impl Nfs4<'_> {
         })?;
         stage.until = until;
         Ok(progress)
+    }
+
+    /// How many of the `first` bytes of a file a reply may bring that walks so many names to it.
+    fn first_len(&self, first: u32, names: u8) -> u32 {
+        let heads = walk_reply_max(names.into()) + read::REPLY_HEAD_MAX + PAD_MAX;
+        // Some hundred bytes, and less than 256 names.
+        let fits = self.session.as_ref().map(|session| session.response_max.saturating_sub(heads as u32));
+        first.min(self.read_len_max).min(fits.unwrap_or(u32::MAX))
     }
 
     /// The target may be as long as a path: what of it does not fit into `rx` is an error there.
@@ -247,6 +281,20 @@ impl Nfs4<'_> {
     fn listing_max(&self) -> usize {
         self.session.as_ref().map_or(usize::MAX, |session| session.response_max as usize)
     }
+}
+
+/// The most bytes that follow data and mean nothing.
+const PAD_MAX: usize = 3;
+
+/// The longest reply that walks so many names and asks for attributes at the end.
+pub(super) fn walk_reply_max(names: usize) -> usize {
+    rpc::REPLY_HEAD_MAX
+        + compound::REPLY_HEAD_MAX
+        + sequence::REPLY_HEAD_MAX
+        + putfh::REPLY_HEAD_MAX
+        + names * lookup::REPLY_HEAD_MAX
+        + getfh::REPLY_HEAD_MAX
+        + getattr::reply_head_max(OPEN).max(getattr::reply_head_max(BOTH))
 }
 
 /// A READDIR that is as long as the reply may be.

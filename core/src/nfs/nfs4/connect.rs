@@ -1,7 +1,6 @@
 //! From the first message to a usable server: the minor version, from 1 on a client and a session, and the limits.
 
 use super::calls::{Phase, Stage};
-use super::open_by_name::Naming;
 use super::recover::Standing;
 use super::sent::{Sent, What};
 use super::session::{SLOTS_MAX, Session};
@@ -28,31 +27,37 @@ const REQUEST_LEN_ASKED_MIN: usize = 4096;
 const READ_LEN_GRANULE: u32 = 4096;
 
 impl Nfs4<'_> {
-    pub(super) fn connect(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        if stage.phase == Phase::Start {
-            // What is in flight was asked in the session before.
-            if !out.is_quiet() {
-                return Ok(Progress::Wait);
-            }
-            self.begin()?;
-            stage.phase = Phase::Greeting;
+    /// What every ask does first, and then what the server says of itself, which no other ask needs to know.
+    pub(super) fn connect(&mut self, stage: &Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if self.limits_known || stage.phase == Phase::Ended {
+            return Ok(Progress::Complete);
         }
-        match stage.phase {
-            Phase::Greeting => self.greet(Extent::default(), out),
-            _ => Ok(Progress::Complete),
+        if out.in_flight() > 0 {
+            return Ok(Progress::Wait);
+        }
+        match self.greet(Extent::default(), out)? {
+            Progress::Complete => self.send_limits(out),
+            progress => Ok(progress),
         }
     }
 
     /// The next message on the way to a session, for whatever operation: one that reads asks for `extent` again after it.
+    /// `Complete` if there is none. Minor version 0 needs nothing.
     pub(super) fn greet(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        if !out.is_quiet() {
-            return Ok(Progress::Wait);
-        }
         match self.standing {
-            Standing::Stranger => self.send_exchange_id(extent, out),
-            Standing::Client => self.send_create_session(extent, out),
-            Standing::Session => self.send_limits(extent, out),
             Standing::Ready => Ok(Progress::Complete),
+            Standing::Session => match self.send_reclaim_complete(extent, out)? {
+                // What is asked goes with it, unless it took the place of what is read.
+                Progress::Sent if extent.len == 0 => Ok(Progress::Complete),
+                progress => Ok(progress),
+            },
+            // What is in flight was asked in the session before.
+            _ if !out.is_quiet() => Ok(Progress::Wait),
+            Standing::Client => self.send_create_session(extent, out),
+            Standing::Stranger if self.minor > MINOR_MAX => {
+                Err(Error::Invalid("there is no such minor version of NFSv4"))
+            }
+            Standing::Stranger => self.send_exchange_id(extent, out),
         }
     }
 
@@ -71,30 +76,19 @@ impl Nfs4<'_> {
         }
         let (clientid, sessionid) = (self.client.0, self.session.as_ref().map(Session::id));
         let what = if sessionid.is_some() { What::DestroySession } else { What::DestroyClientid };
-        self.send(Sent::new(what, false, 0), None, Extent::default(), out, &|ops| {
+        let progress = self.send(Sent::new(what, false, 0), None, Extent::default(), out, &|ops| {
             match sessionid {
                 Some(sessionid) => destroy_session::Args { sessionid }.encode(ops),
                 None => destroy_clientid::Args { clientid }.encode(ops),
             }
             Ok(())
-        })
-    }
-
-    /// Whatever the server said.
-    pub(super) fn destroyed(&mut self, what: What) {
-        (self.session, self.read_len_max) = (None, 0);
-        self.standing = if what == What::DestroySession { Standing::Client } else { Standing::Stranger };
-    }
-
-    fn begin(&mut self) -> Result<(), Error> {
-        let minor = self.config.minor.unwrap_or(MINOR_MAX);
-        if minor > MINOR_MAX {
-            return Err(Error::Invalid("there is no such minor version of NFSv4"));
+        })?;
+        if progress == Progress::Sent {
+            // At once: what is asked next must not go after it.
+            self.limits_known = false;
+            self.standing = if sessionid.is_some() { Standing::Client } else { Standing::Stranger };
         }
-        (self.minor, self.session, self.opened, self.naming) = (minor, None, None, Naming::Stranger);
-        (self.recoveries, self.read_len_max) = (0, 0);
-        self.standing = if minor == 0 { Standing::Session } else { Standing::Stranger };
-        Ok(())
+        Ok(progress)
     }
 
     fn send_exchange_id(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
@@ -118,14 +112,23 @@ impl Nfs4<'_> {
         })
     }
 
-    fn send_limits(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let session = self.session.is_some();
-        self.send(Sent::new(What::Limits, true, 0), None, extent, out, &|ops| {
+    /// In front of what is asked first, and not waited for: only an OPEN is refused before it, which is asked again then. Where
+    /// `extent` is read, of which the slot may be the last one, it comes alone.
+    fn send_reclaim_complete(&mut self, extent: Extent, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let sent = Sent::new(What::ReclaimComplete, false, 0);
+        let progress = self.send(sent, None, extent, out, &|ops| {
+            reclaim_complete::Args { one_fs: false }.encode(ops);
+            Ok(())
+        })?;
+        if progress == Progress::Sent {
+            self.standing = Standing::Ready;
+        }
+        Ok(progress)
+    }
+
+    fn send_limits(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        self.send(Sent::new(What::Limits, true, 0), None, Extent::default(), out, &|ops| {
             getattr::Args { attr_request: fattr4::LIMITS }.encode(ops);
-            if session {
-                // Last: a server that knows the client already refuses it, and nothing is lost then.
-                reclaim_complete::Args { one_fs: false }.encode(ops);
-            }
             Ok(())
         })
     }
@@ -136,7 +139,7 @@ impl Nfs4<'_> {
             // Minor version 0 has no EXCHANGE_ID, so there is one below.
             self.minor = self.minor.saturating_sub(1);
             if self.minor == 0 {
-                self.standing = Standing::Session;
+                self.standing = Standing::Ready;
             }
             return Ok(());
         }
@@ -153,25 +156,26 @@ impl Nfs4<'_> {
         if session.ops_max < OPS_MIN {
             return Err(Error::Incompatible("the session takes too few operations at a time"));
         }
+        self.read_len_max = read_len_max(READ_LEN_UNTOLD.into(), Some(session.response_max))?;
         (self.session, self.standing) = (Some(session), Standing::Session);
         self.client.1 = self.client.1.wrapping_add(1);
         results.end()
     }
 
+    /// A server that knows the client already refuses it, and nothing is lost then.
+    pub(super) fn reclaimed(&mut self, results: &mut Results<'_>) -> Result<(), Error> {
+        match results.next(Op::RECLAIM_COMPLETE)? {
+            Status::OK | Status::COMPLETE_ALREADY => results.end(),
+            status => Err(Error::Refused(status.refusal(Op::RECLAIM_COMPLETE.name()))),
+        }
+    }
+
     pub(super) fn limited(&mut self, results: &mut Results<'_>) -> Result<(), Error> {
         results.take(Op::PUTROOTFH)?;
         let known = getattr::ResOk::decode(results.take(Op::GETATTR)?)?.obj_attributes;
-        if self.session.is_some() {
-            match results.next(Op::RECLAIM_COMPLETE)? {
-                Status::OK | Status::COMPLETE_ALREADY => {}
-                status => return Err(Error::Refused(status.refusal(Op::RECLAIM_COMPLETE.name()))),
-            }
-        }
         results.end()?;
-        self.lease_seconds = known.lease_time;
-        self.reads_up_to(known.maxread.or(Some(READ_LEN_UNTOLD.into())))?;
-        self.standing = Standing::Ready;
-        Ok(())
+        (self.lease_seconds, self.limits_known) = (known.lease_time, true);
+        self.reads_up_to(known.maxread)
     }
 
     /// The longest READ changes to that of another file system, if that says so.

@@ -33,14 +33,21 @@ impl Nfs4<'_> {
     /// By which stateid a file is read. `None` if it is to be opened first.
     pub(super) fn stateid(&self, file: Fh) -> Option<Stateid> {
         match (self.access, self.opened) {
-            (Access::Bypass, _) => Some(Stateid::BYPASS),
-            (Access::Anonymous, _) => Some(Stateid::ANONYMOUS),
             (Access::Opened, Some(Opened { file: open, state: State::Open(stateid), .. }))
                 if open == file =>
             {
                 Some(stateid)
             }
-            _ => None,
+            _ => self.special_stateid(),
+        }
+    }
+
+    /// The one by which any file is read. `None` if each is to be opened.
+    pub(super) const fn special_stateid(&self) -> Option<Stateid> {
+        match self.access {
+            Access::Bypass => Some(Stateid::BYPASS),
+            Access::Anonymous => Some(Stateid::ANONYMOUS),
+            Access::Opened => None,
         }
     }
 

@@ -63,7 +63,7 @@ pub(super) fn head(
         .find(reply.xid.into())
         .ok_or(Error::Misbehaved("a reply to a call that is not in flight"))?;
     let asked = inflight.get(slot).unwrap_or_default();
-    let reads = Sent::of(asked.kind).map(|sent| sent.what).filter(|what| what.reads());
+    let reads = Sent::of(asked.kind).map(|sent| sent.what).filter(|what| what.brings_data());
     if reads.is_none() || reply.outcome != Outcome::Success {
         return whole(head, left, slot);
     }
@@ -74,7 +74,9 @@ pub(super) fn head(
             Err(Error::Misbehaved("READ brought more than was asked"))
         }
         // Behind the data there is nothing, and of the data nothing is here.
-        (Scan::Read { at, head: data, left: 0 }, Some(What::Read)) if at == results.len() => {
+        (Scan::Read { at, head: data, left: 0 }, Some(What::Read | What::OpenRead))
+            if at == results.len() =>
+        {
             Ok(Head::Data { slot, gap: 0, len: data.len, pad: data.pad() as u32 })
         }
         (Scan::ReadPlus { at, head: data, left: 0 }, Some(What::ReadPlus)) if at == results.len() => {

@@ -11,14 +11,14 @@ use crate::nfs::v4::{Fh, Op, Status};
 use crate::outgoing::Outbox;
 use crate::protocol::Answer;
 
-/// How far client and server have come with each other. Minor version 0 has only the last two.
+/// How far client and server have come with each other. Minor version 0 has only the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
     /// The server does not know the client: EXCHANGE_ID.
     Stranger,
     /// There is no session: CREATE_SESSION.
     Client,
-    /// The limits are not known, and the client has not said that it reclaims nothing: RECLAIM_COMPLETE.
+    /// The client has not said that it reclaims nothing: RECLAIM_COMPLETE.
     Session,
     Ready,
 }
@@ -34,13 +34,17 @@ impl Nfs4<'_> {
     ) -> Result<Answer<Fh>, Error> {
         if Status(refusal.code).is_transient() {
             out.pause(refusal)?;
+            let opens = matches!(sent.what, What::FileOpen | What::MapOpen);
+            if opens && Status(refusal.code) == Status::GRACE {
+                // RECLAIM_COMPLETE, for which nobody waits, may have come later or not been taken.
+                self.standing = self.standing.min(Standing::Session);
+            }
         } else if self.minor == 0 {
             self.is_stranger_again(refusal, sent.what)?;
         } else {
             let standing = self.falls_to(refusal, sent.what).ok_or(Error::Refused(refusal))?;
             // What was in flight together has lost one session.
-            let counts =
-                self.standing == Standing::Ready || !sent.what.in_session() || sent.what == What::Limits;
+            let counts = self.standing == Standing::Ready || !sent.what.in_session();
             self.standing = self.standing.min(standing);
             if counts {
                 self.recovers(refusal)?;

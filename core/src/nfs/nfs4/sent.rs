@@ -8,13 +8,19 @@ use crate::nfs::v4::Op;
 pub(super) enum What {
     ExchangeId = 1,
     CreateSession,
-    /// PUTROOTFH, GETATTR, and in a session RECLAIM_COMPLETE: the end of Connect.
+    /// Nothing is left to be reclaimed. Nobody waits for the reply, unless it took the place of a READ.
+    ReclaimComplete,
+    /// What the server says of itself, for Connect.
     Limits,
     /// A part of a path that is too long for one COMPOUND.
     Walk,
     Open,
+    /// The same, and the start of the file.
+    OpenRead,
     Stat,
     Statfs,
+    /// Both in one.
+    StatBoth,
     /// The first entries of a directory.
     List,
     /// Further entries of a directory.
@@ -45,14 +51,17 @@ pub(super) enum What {
 }
 
 impl What {
-    const ALL: [What; 24] = [
+    const ALL: [What; 27] = [
         What::ExchangeId,
         What::CreateSession,
+        What::ReclaimComplete,
         What::Limits,
         What::Walk,
         What::Open,
+        What::OpenRead,
         What::Stat,
         What::Statfs,
+        What::StatBoth,
         What::List,
         What::More,
         What::Link,
@@ -85,17 +94,22 @@ impl What {
         )
     }
 
-    /// Whether file data comes with the reply.
+    /// Whether it is for nothing but file data.
     pub const fn reads(self) -> bool {
         matches!(self, What::Read | What::ReadPlus)
     }
 
-    /// How many operations follow SEQUENCE, PUTFH and LOOKUP; in a `session`, if that matters.
-    const fn tail(self, session: bool) -> u32 {
+    /// Whether file data comes with the reply.
+    pub const fn brings_data(self) -> bool {
+        self.reads() || matches!(self, What::OpenRead)
+    }
+
+    /// How many operations follow SEQUENCE, PUTFH and LOOKUP.
+    const fn tail(self) -> u32 {
         match self {
-            What::Limits => 1 + session as u32,
-            What::Open | What::Stat | What::Statfs | What::Seek => 2,
-            What::List | What::NameOpen => 3,
+            What::ReclaimComplete => 0, // It stands where others have PUTFH.
+            What::Open | What::Stat | What::Statfs | What::StatBoth | What::Seek => 2,
+            What::OpenRead | What::List | What::NameOpen => 3,
             _ => 1,
         }
     }
@@ -164,7 +178,7 @@ impl Sent {
         if !self.what.in_session() {
             return 1;
         }
-        session as u32 + 1 + self.names as u32 + self.what.tail(session)
+        session as u32 + 1 + self.names as u32 + self.what.tail()
     }
 }
 
@@ -189,7 +203,9 @@ mod tests {
     #[test]
     fn operations_are_counted_with_and_without_a_session() {
         assert_eq!(Sent::new(What::ExchangeId, false, 0).ops(true), 1);
-        assert_eq!(Sent::new(What::Limits, true, 0).ops(true), 4);
+        assert_eq!(Sent::new(What::ReclaimComplete, false, 0).ops(true), 2);
+        assert_eq!(Sent::new(What::Limits, true, 0).ops(true), 3);
+        assert_eq!(Sent::new(What::OpenRead, true, 2).ops(false), 6);
         assert_eq!(Sent::new(What::Limits, true, 0).ops(false), 2);
         assert_eq!(Sent::new(What::Read, false, 0).ops(false), 2);
         assert_eq!(Sent::new(What::List, true, 3).ops(true), 8);

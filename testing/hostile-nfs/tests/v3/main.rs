@@ -1,6 +1,7 @@
 //! NFSv3.
 
 mod budgets;
+mod chains;
 mod delays;
 mod exports;
 mod garbled;

@@ -1,0 +1,144 @@
+//! What is asked first connects, and what does not depend on each other is asked together.
+
+use pagewire::nfs::Nfs3;
+use pagewire::{
+    Buffer, Content, Error, Fetch, Fetched, Lane, List, Reason, Stat, StatBoth, Statfs, StorageArray,
+};
+use pagewire_hostile_nfs::v3::{Scene, Session, at};
+use pagewire_hostile_nfs::{Kind, Place};
+
+const MNT: Place = (at::MOUNT, 1);
+const GETATTR: Place = (at::NFS, 1);
+const LOOKUP: Place = (at::NFS, 3);
+const READLINK: Place = (at::NFS, 5);
+const READ: Place = (at::NFS, 6);
+const READDIRPLUS: Place = (at::NFS, 17);
+const FSSTAT: Place = (at::NFS, 18);
+const FSINFO: Place = (at::NFS, 19);
+
+/// What `first` asks of a server whose ports are known, of which `path` is to be mounted: the calls, and the round trips.
+fn asked(scene: Scene, path: &'static str, first: impl FnOnce(&mut Session<'_>)) -> (Vec<Place>, u32) {
+    let scene = scene.with(|scene| {
+        (scene.client.mount_port, scene.client.nfs_port) = (Some(20_048), Some(12_049));
+        scene.client.path = path;
+    });
+    let mut storage = StorageArray::<1024, 4096, 8>::new();
+    let nfs = Nfs3::new(scene.client.clone());
+    let mut session = Session::new(storage.lend(), nfs, scene.line()).unwrap();
+    first(&mut session);
+    (session.link.end.rpc.calls.clone(), session.client.counters().round_trips)
+}
+
+/// What is lent of each path, and why nothing if so.
+fn fetch(session: &mut Session<'_>, paths: &[&str]) -> Vec<Result<Vec<u8>, Reason>> {
+    let mut lanes: Vec<_> = (0..3).map(|_| Lane::new()).collect();
+    let (mut heads, mut pages) = (vec![0xAA; 3 * 1024], vec![0xAA; 4096]);
+    let (mut paths, mut files) = (paths.iter().copied(), Vec::new());
+    let (mut heads, mut pages) = (Buffer(&mut heads), Buffer(&mut pages));
+    let mut op = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
+    let mut file = Vec::new();
+    let outcome = session.run_each(&mut op, |item| match item {
+        Fetched::Opened(_) => file.clear(),
+        Fetched::Content(Content::Data(bytes)) => file.extend(bytes),
+        Fetched::Content(Content::Hole(len)) => file.resize(file.len() + len as usize, 0),
+        Fetched::Ended(_) => files.push(Ok(file.clone())),
+        Fetched::Failed(Error::Refused(refusal)) => files.push(Err(refusal.reason)),
+        Fetched::Failed(error) => panic!("{error}"),
+    });
+    outcome.unwrap();
+    files
+}
+
+#[test]
+fn what_is_asked_first_takes_one_round_trip_more_than_the_mount() {
+    let file = "/export/d/entry-07";
+    let stat = asked(Scene::new(), file, |session| assert!(session.run(&mut Stat::new(file)).is_ok()));
+    assert_eq!(stat, (vec![MNT, GETATTR], 2));
+    let space = asked(Scene::new(), file, |session| assert!(session.run(&mut Statfs::new(file)).is_ok()));
+    assert_eq!(space, (vec![MNT, FSSTAT], 2));
+    let both = asked(Scene::new(), file, |session| {
+        let (attributes, space) = session.run(&mut StatBoth::new(file)).unwrap();
+        assert_eq!((attributes.len, space.unit), (7, 1));
+    });
+    assert_eq!(both, (vec![MNT, GETATTR, FSSTAT], 2));
+    let list = asked(Scene::new(), "/export/d", |session| {
+        assert!(session.run(&mut List::new("/export/d")).is_ok());
+    });
+    assert_eq!(list.0[..2], [MNT, READDIRPLUS]);
+    let content = Scene::new().config.tree.get(file).map(|node| match &node.kind {
+        Kind::File(layout) => layout.bytes(),
+        _ => panic!("{file} is a file"),
+    });
+    let read =
+        asked(Scene::new(), file, |session| assert_eq!(fetch(session, &[file]), [Ok(content.unwrap())]));
+    assert_eq!(read, (vec![MNT, FSINFO, GETATTR, READ], 2));
+}
+
+#[test]
+fn a_file_that_is_not_mounted_itself_costs_its_walk_and_the_refusal_comes_once() {
+    let scene = Scene::new().with(|scene| scene.config.unmountable.push(("/export/d/entry-07", 13)));
+    let (calls, trips) = asked(scene, "/export/d/entry-07", |session| {
+        fetch(session, &["/export/d/entry-07"]);
+        fetch(session, &["/export/d/entry-08"]);
+    });
+    let read = [LOOKUP, GETATTR, READ];
+    assert_eq!(calls, [&[MNT, MNT, FSINFO][..], &read, &read].concat());
+    assert_eq!(trips, 2 + 2 + 2);
+}
+
+#[test]
+fn what_is_no_file_is_told_and_what_cannot_be_read_yet_is_read_later() {
+    let scene = Scene::new().with(|scene| {
+        scene.config.tree = scene.config.tree.clone().with("/export/l", Kind::Link("d"));
+    });
+    let (calls, _) = asked(scene.clone(), "/export", |session| {
+        let reasons = [Err(Reason::IsDirectory), Err(Reason::Symlink), Err(Reason::NotFound)];
+        assert_eq!(fetch(session, &["/export/d", "/export/l", "/export/none"]), reasons);
+    });
+    assert!(calls.contains(&READLINK) && !calls.contains(&READ));
+    // What was mounted is not known to be a directory.
+    asked(scene.clone(), "/export", |session| {
+        assert_eq!(fetch(session, &["/export"]), [Err(Reason::IsDirectory)]);
+    });
+    let jukebox = scene.told_once(READ, 0, |told| {
+        told.word(0, 10_008);
+        told.message.truncate(told.results + 4);
+        told.message.extend([0; 4]);
+        told.data.clear();
+    });
+    let (calls, _) = asked(jukebox, "/export", |session| {
+        assert_eq!(fetch(session, &["/export/d/entry-07"])[0].as_ref().map(Vec::len), Ok(7));
+    });
+    assert_eq!(calls.iter().filter(|call| **call == READ).count(), 2);
+}
+
+#[test]
+fn who_is_dropped_on_the_way_leaves_the_next_one_able_to_go_on() {
+    for steps in 0..24 {
+        let mut storage = StorageArray::<1024, 4096, 8>::new();
+        // By way of the port mapper, and of a path that is not mounted.
+        let scene = Scene::new().with(|scene| {
+            scene.config.unmountable.push(("/export/d", 2));
+            scene.client.path = "/export/d";
+        });
+        let nfs = Nfs3::new(scene.client.clone());
+        let mut session = Session::new(storage.lend(), nfs, scene.line()).unwrap();
+        session.abandon(Stat::new("/export/d"), steps);
+        assert!(session.run(&mut Stat::new("/export/d")).is_ok(), "{steps}");
+        let calls = session.link.end.rpc.calls.len();
+        assert!(calls <= 8, "{steps}: {calls}");
+    }
+}
+
+#[test]
+fn limits_come_beside_and_bound_every_read_but_the_first() {
+    let scene = Scene::new().with(|scene| {
+        scene.config.tree = scene.config.tree.clone().pattern("/export/big", 9000);
+        scene.config.rtmax = 700;
+    });
+    let (calls, _) = asked(scene, "/export", |session| {
+        assert_eq!(fetch(session, &["/export/big"])[0].as_ref().map(Vec::len), Ok(9000));
+        assert_eq!(session.client.failed(), None);
+    });
+    assert_eq!(calls.iter().filter(|call| **call == FSINFO).count(), 1);
+}
