@@ -27,8 +27,6 @@ pub struct Stage {
     /// Nothing was sealed then.
     in_clear: bool,
     pub(super) pages: Pages,
-    /// QUERY_DIRECTORY requests that are still to be sent in this round trip.
-    pub(super) round: u8,
     pub(super) asked: Asked,
 }
 

@@ -18,9 +18,6 @@ const LISTING_LEN_MIN: usize = query_directory::NAME_AT + 2 * 255;
 /// The longest that we ask for: more saves no round trip worth the memory.
 const LISTING_LEN_MAX: usize = 1 << 20;
 
-/// So many QUERY_DIRECTORY requests in one round trip.
-const LISTINGS_AT_ONCE: u8 = 2;
-
 /// The pages of a listing so far, as far as it takes to see that they come again: no name comes twice. The first name of
 /// one page is remembered, and that of the page twice as far on takes its place, so a round of any length is found
 /// (Brent's algorithm).
@@ -44,8 +41,8 @@ impl Pages {
 }
 
 impl Smb<'_> {
-    /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY two by two until there are no more, so that to hear that costs no
-    /// round trip of its own. They are sent before the entries of the last are looked at.
+    /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY until there are no more. The next one is asked for before the
+    /// entries of the last are looked at, and one at a time: ksmbd answers two side by side with the same entries.
     pub(super) fn list(
         &mut self,
         stage: &mut Stage,
@@ -59,7 +56,7 @@ impl Smb<'_> {
             }
             (Phase::Start, _) => FileId::RELATED,
             (Phase::Alone, Some(handle)) if out.in_flight() == 0 => handle,
-            (Phase::More, Some(handle)) if stage.round > 0 || out.in_flight() == 0 => handle,
+            (Phase::More, Some(handle)) => handle,
             _ => return self.tidy(stage, out),
         };
         let first = stage.phase == Phase::Start;
@@ -78,11 +75,8 @@ impl Smb<'_> {
         } else {
             self.session.send(out, &[query], Wait::Awaited)?
         };
-        match (progress, stage.phase) {
-            (Progress::Sent, Phase::More) if stage.round > 0 => stage.round -= 1,
-            (Progress::Sent, Phase::More) => stage.round = LISTINGS_AT_ONCE - 1,
-            (Progress::Sent, _) => stage.phase = Phase::Asked,
-            _ => {}
+        if progress == Progress::Sent {
+            stage.phase = Phase::Asked;
         }
         Ok(progress)
     }

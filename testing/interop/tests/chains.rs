@@ -93,15 +93,17 @@ fn the_first_operation_takes_one_round_trip_more_than_the_session() {
 }
 
 #[test]
-fn a_thousand_names_are_listed_within_five_round_trips() {
+fn a_thousand_names_take_a_round_trip_for_each_reply_and_one_for_the_end() {
     let Some((lab, _alone)) = lab() else { return };
     for (what, options, floor) in ways(&lab) {
         let mut names = 0;
-        let trips = with_new_session::<140_000, 16, _>(&options, |session| {
+        let trips = with_new_session::<280_000, 16, _>(&options, |session| {
             session.run_each(&mut List::new("wide"), |_| names += 1).unwrap();
             session.client.counters().round_trips
         });
-        assert_eq!((names, trips.unwrap()), (1000, floor + 1), "{what}");
+        // Replies of 64 KiB at 2.0.2, and else of all that `rx` holds.
+        let replies = if what.starts_with("2.0.2") { 2 } else { 1 };
+        assert_eq!((names, trips.unwrap()), (1000, floor + replies), "{what}");
     }
 }
 
