@@ -82,6 +82,7 @@ fn run<O: Operation<Smb<'static>>>(
                 client.received(op, said.len());
             }
             Step::Connect(port) => panic!("SMB has no use for port {port}"),
+            Step::Wait(_) => panic!("SMB asks for no pause"),
             Step::Item(item) => each(item),
             Step::Done(outcome) => return outcome.unwrap(),
         }
