@@ -23,6 +23,8 @@ use pagewire_std::{MonotonicClock, Tcp, random};
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The login of the servers.
@@ -30,9 +32,11 @@ pub const USER: Identity<'static> = Identity::Named { domain: "", user: "lab", p
 /// Nobody in particular.
 pub const GUEST: Identity<'static> = Identity::Guest;
 
-/// The servers.
+/// The servers, for one test at a time: Samba 4.17 may panic where several connections open and close the same files at once
+/// ("Could not store share mode data"), and what others have open would be counted.
 #[derive(Clone, Debug)]
 pub struct Lab {
+    _alone: Rc<MutexGuard<'static, ()>>,
     /// Samba as it comes, `HOST:PORT`.
     pub samba: String,
     /// Its configuration, for `smbstatus`.
@@ -61,7 +65,9 @@ impl Lab {
                 .ok()
         };
         let optional = |name| std::env::var(name).ok();
+        static ALONE: Mutex<()> = Mutex::new(());
         Some(Lab {
+            _alone: Rc::new(ALONE.lock().unwrap_or_else(PoisonError::into_inner)),
             samba: get("PAGEWIRE_SAMBA")?,
             samba_conf: get("PAGEWIRE_SAMBA_CONF")?.into(),
             signed: get("PAGEWIRE_SAMBA_SIGNED")?,

@@ -5,13 +5,6 @@ use pagewire::{Fetch, Fetched, Lane, List, Open, Pages, Stat, StatBoth, Statfs};
 use pagewire_interop::{Error, GUEST, Lab, Options, SmbSession, hex, with_new_session, with_session};
 use sha2::{Digest, Sha256};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The servers, for one test at a time: what others have open would be counted.
-fn lab() -> Option<(Lab, MutexGuard<'static, ()>)> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    Lab::find().map(|lab| (lab, ALONE.lock().unwrap_or_else(PoisonError::into_inner)))
-}
 
 /// As whom and how, and the round trips up to the first byte.
 fn ways(lab: &Lab) -> Vec<(String, Options, u32)> {
@@ -79,7 +72,7 @@ fn trips(options: &Options, first: impl FnOnce(&mut SmbSession<'_>)) -> Result<u
 
 #[test]
 fn the_first_operation_takes_one_round_trip_more_than_the_session() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     for (what, options, floor) in ways(&lab) {
         let trips = [
             trips(&options, |session| fetches_rightly(session, &lab, &["small.txt"], 1)).unwrap(),
@@ -94,7 +87,7 @@ fn the_first_operation_takes_one_round_trip_more_than_the_session() {
 
 #[test]
 fn a_thousand_names_take_a_round_trip_for_each_reply_and_one_for_the_end() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     for (what, options, floor) in ways(&lab) {
         let mut names = 0;
         let trips = with_new_session::<280_000, 16, _>(&options, |session| {
@@ -145,7 +138,7 @@ const MIXED: [&str; 10] = [
 
 #[test]
 fn whatever_comes_of_a_chain_the_server_has_nothing_open_after_it() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     let paths = MIXED.map(String::from);
     for (what, options, _) in ways(&lab).into_iter().filter(|(_, options, _)| options.share != "enc") {
         for lanes in [1, 3, 10] {
@@ -172,7 +165,7 @@ fn whatever_comes_of_a_chain_the_server_has_nothing_open_after_it() {
 
 #[test]
 fn a_hundred_files_take_as_few_round_trips_as_there_are_slots_for() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     let options = Options::new(&lab.samba);
     let names: Vec<String> = (0..100).map(|n| format!("many/file-{n:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -190,7 +183,7 @@ fn a_hundred_files_take_as_few_round_trips_as_there_are_slots_for() {
 
 #[test]
 fn a_small_window_of_credits_is_enough_for_many_files_at_once() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     with_new_session::<70_000, 64, _>(&Options::new(&lab.tight), |session| {
         fetches_rightly(session, &lab, &["many/file-00", "size-65537", "many/file-01", "size-67108864"], 4);
     })
@@ -199,7 +192,7 @@ fn a_small_window_of_credits_is_enough_for_many_files_at_once() {
 
 #[test]
 fn attributes_and_space_are_the_same_together_and_alone() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     with_session(&Options::new(&lab.samba), |session| {
         let (attributes, space) = session.run(&mut StatBoth::new("size-65537")).unwrap();
         assert_eq!(session.run(&mut Stat::new("size-65537")).unwrap(), attributes);
@@ -210,7 +203,7 @@ fn attributes_and_space_are_the_same_together_and_alone() {
 
 #[test]
 fn ksmbd_is_asked_for_the_share_alone_and_then_for_the_rest_in_one_chain() {
-    let Some((lab, _alone)) = lab() else { return };
+    let Some(lab) = Lab::find() else { return };
     let Some(address) = lab.ksmbd.clone() else {
         return println!("skipped: ksmbd was not started; testing/servers/run --kernel does");
     };

@@ -7,7 +7,6 @@ use std::io::{self, Read};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 fn run(args: &[&str], paths: &[&str], url: impl Fn(&str) -> String) -> Output {
@@ -53,17 +52,9 @@ fn holds(dir: &Path, lab: &Lab, paths: &[&str]) {
     assert_eq!(fs::read_dir(dir).unwrap().count(), expected);
 }
 
-/// One test at a time: Samba 4.17 may panic where several connections open and close the same files at once ("Could not
-/// store share mode data").
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[test]
 fn a_hundred_files_take_a_handful_of_round_trips() {
     let Some(lab) = Lab::find() else { return };
-    let _alone = alone();
     let names = hundred();
     let mut paths: Vec<&str> = names.iter().map(String::as_str).collect();
     let args = ["cat", "--stats", "json", "--in-flight", "64"];
@@ -106,7 +97,6 @@ const MIXED: [&str; 14] = [
 #[test]
 fn files_of_all_kinds_come_in_their_order_and_each_failure_is_told_once() {
     let Some(lab) = Lab::find() else { return };
-    let _alone = alone();
     let there: Vec<&str> =
         MIXED.into_iter().filter(|path| !["missing", "secret.txt", "wide"].contains(path)).collect();
     for in_flight in ["3", "8", "64"] {
@@ -128,7 +118,6 @@ fn files_of_all_kinds_come_in_their_order_and_each_failure_is_told_once() {
 #[test]
 fn what_is_there_already_is_not_asked_for() {
     let Some(lab) = Lab::find() else { return };
-    let _alone = alone();
     let dir = scratch("clobber");
     let names = hundred();
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -147,7 +136,6 @@ fn what_is_there_already_is_not_asked_for() {
 #[test]
 fn links_between_the_files_of_an_nfs_server_are_followed() {
     let Some(lab) = Lab::find() else { return };
-    let _alone = alone();
     let Some(ganesha) = &lab.ganesha else {
         println!("skipped: NFS-Ganesha was not started; testing/servers/run --nfs does");
         return;
@@ -189,7 +177,6 @@ fn cut_after(server: String, len: u64) -> String {
 #[test]
 fn a_connection_that_is_lost_takes_one_file_with_it() {
     let Some(lab) = Lab::find() else { return };
-    let _alone = alone();
     let names = hundred();
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
     for len in [10_000, 100_000, 200_000] {
