@@ -59,6 +59,27 @@ pub struct Attributes {
     pub change: Option<u64>,
 }
 
+impl Attributes {
+    /// What shows that this is not the file that it was `then`, or not its content: one of the attributes that both tell differs.
+    /// `None` if nothing does. Samba tells of an open file the times that it had when it was opened.
+    pub fn change_since(&self, then: &Attributes) -> Option<&'static str> {
+        fn differ<T: PartialEq>(then: Option<T>, now: Option<T>) -> bool {
+            then.zip(now).is_some_and(|(then, now)| then != now)
+        }
+        if then.kind != self.kind || differ(then.id, self.id) {
+            Some("it is another file now")
+        } else if then.len != self.len {
+            Some("its length is another now")
+        } else if differ(then.modified, self.modified) {
+            Some("its time of modification is another now")
+        } else if differ(then.change, self.change) {
+            Some("the server says so")
+        } else {
+            differ(then.changed, self.changed).then_some("its time of change is another now")
+        }
+    }
+}
+
 /// The space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -176,6 +197,32 @@ mod tests {
 
     fn utf16(text: &[u16]) -> Vec<u8> {
         text.iter().flat_map(|unit| unit.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_change_is_what_both_attributes_tell_in_different_ways() {
+        let at = |seconds| Some(Time { seconds, nanoseconds: 0 });
+        let then = Attributes {
+            len: 1,
+            id: Some(1),
+            modified: at(1),
+            changed: at(1),
+            change: Some(1),
+            ..Attributes::default()
+        };
+        assert_eq!(Attributes { accessed: at(2), allocated: Some(8), ..then }.change_since(&then), None);
+        let silent = Attributes { id: None, modified: None, changed: None, change: None, ..then };
+        assert_eq!((silent.change_since(&then), then.change_since(&silent)), (None, None));
+        for now in [
+            Attributes { kind: Kind::Directory, ..then },
+            Attributes { id: Some(2), ..then },
+            Attributes { len: 2, ..then },
+            Attributes { modified: at(2), ..then },
+            Attributes { changed: at(2), ..then },
+            Attributes { change: Some(2), ..then },
+        ] {
+            assert!(now.change_since(&then).is_some(), "{now:?}");
+        }
     }
 
     #[test]

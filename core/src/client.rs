@@ -103,6 +103,24 @@ impl<'s, P: Protocol> Client<'s, P> {
         })
     }
 
+    /// Begins anew over another connection, in the same memory and with the same time-outs; the counters go on. What was in flight is
+    /// forgotten, and an operation that was begun before is `Invalid` from now on: its pages are unspecified where it had not lent them.
+    ///
+    /// `protocol` is a fresh one, since neither keys nor sessions nor handles outlive a connection. To go on with a file, open it
+    /// again, see by [`Attributes::change_since`](crate::Attributes::change_since) that it is the same one, and read on from where the
+    /// last item ended. `Budget` if what was lent is less than `protocol` needs; then nothing has changed.
+    pub fn restart(&mut self, protocol: P) -> Result<(), Error> {
+        if let Some((what, need, have)) = protocol.need().exceeds(&self.lent()) {
+            return Err(Error::Budget { what, need, have });
+        }
+        self.ticket = self.ticket.next().ok_or(Error::Invalid("no tickets are left"))?;
+        self.connected();
+        (self.out.sent, self.out.encoded, self.idle_frames) = (0, 0, 0);
+        (self.poison, self.notice, self.failed, self.waits) = (None, None, None, false);
+        self.protocol = protocol;
+        Ok(())
+    }
+
     /// How long the server may make no progress while something is awaited.
     pub fn set_timeout_ms(&mut self, timeout_ms: u32) {
         self.timeout_ms = timeout_ms;

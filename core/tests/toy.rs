@@ -22,6 +22,7 @@ mod toy {
     mod misuse;
     mod pauses;
     mod reading;
+    mod restarting;
     mod sealing;
     mod seeds;
     mod streaming;

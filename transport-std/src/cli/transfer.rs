@@ -174,26 +174,12 @@ pub fn must_be_unchanged(
         return Err(changed(how));
     }
     match session.stat(url) {
-        Ok(now) => change(opened, &now).map_or(Ok(()), |how| Err(changed(how.into()))),
+        Ok(now) => now.change_since(opened).map_or(Ok(()), |how| Err(changed(how.into()))),
         Err(failure) if failure.exit() == Exit::NotFound => Err(changed("it is not there any more".into())),
         Err(Failure { cause: Cause::Link(_), .. }) => {
             Err(changed("it is a link to another place now".into()))
         }
         Err(failure) => Err(failure),
-    }
-}
-
-/// How it shows that a file was changed after `then`.
-fn change(then: &Attributes, now: &Attributes) -> Option<&'static str> {
-    let differ = |then: Option<Time>, now: Option<Time>| then.zip(now).is_some_and(|(then, now)| then != now);
-    if then.len != now.len {
-        Some("its length is another now")
-    } else if differ(then.modified, now.modified) {
-        Some("its time of modification is another now")
-    } else if then.change.zip(now.change).is_some_and(|(then, now)| then != now) {
-        Some("the server says so")
-    } else {
-        differ(then.changed, now.changed).then_some("its time of change is another now")
     }
 }
 
@@ -207,26 +193,4 @@ fn keep_times(file: &File, attributes: &Attributes) -> std::io::Result<()> {
         times = times.set_modified(modified);
     }
     file.set_times(times)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_is_what_both_answers_tell_in_different_ways() {
-        let at = |seconds| Some(Time { seconds, nanoseconds: 0 });
-        let then =
-            Attributes { len: 1, modified: at(1), changed: at(1), change: Some(1), ..Attributes::default() };
-        assert_eq!(change(&then, &Attributes { accessed: at(2), allocated: Some(8), ..then }), None);
-        assert_eq!(change(&then, &Attributes { modified: None, changed: None, change: None, ..then }), None);
-        for now in [
-            Attributes { len: 2, ..then },
-            Attributes { modified: at(2), ..then },
-            Attributes { changed: at(2), ..then },
-            Attributes { change: Some(2), ..then },
-        ] {
-            assert!(change(&then, &now).is_some(), "{now:?}");
-        }
-    }
 }
