@@ -10,6 +10,7 @@ macro_rules! tell {
 
 mod args;
 mod budget;
+mod coming;
 mod credentials;
 mod date;
 #[cfg(feature = "demo")]

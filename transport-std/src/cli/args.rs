@@ -177,6 +177,10 @@ pub struct Transfer {
     /// Bytes of one read request, from 64K to 8M, as far as the server allows [default: 256K]
     #[arg(long, value_name = "SIZE", value_parser = options::rsize)]
     pub rsize: Option<u32>,
+    /// How often in a row a connection that is lost in the middle of a file is made anew, to go on where it ended if the file is
+    /// still the same: after 250 ms, and twice as long each time
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=16))]
+    pub retries: u32,
 }
 
 /// What every command takes.

@@ -118,6 +118,11 @@ impl Failure {
         matches!(self.cause, Cause::Engine(Error::Refused(Refusal { reason: Reason::Expired, .. })))
     }
 
+    /// Whether the connection was lost, or could not be made.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.cause, Cause::Network(_) | Cause::Engine(Error::Closed | Error::TimedOut))
+    }
+
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
         Failure { tried: tried.into(), cause, as_nobody: false, stage: Stage::Unconnected, wire: Wire::Smb }
     }

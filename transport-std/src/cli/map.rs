@@ -1,13 +1,13 @@
 //! `map`: which parts of a file are data and which are holes.
 
 use super::args::Show;
+use super::coming::must_be_unchanged;
 use super::failure::{Cause, Failure};
 use super::json::{self, MapJson};
 use super::quantity::human;
 use super::session::Session;
 use super::show::with_output;
 use super::stats::Report;
-use super::transfer::must_be_unchanged;
 use super::url::{Url, Wire};
 use pagewire::{Kind, MapSegment};
 use std::io::{self, Write};

@@ -6,7 +6,7 @@ use super::links::{self, LINKS_MAX};
 use super::spoken::Spoken;
 use super::stats::Stats;
 use super::target::{Exports, Share, Target, Who};
-use super::url::Url;
+use super::url::{Url, Wire};
 use pagewire::blocking;
 use pagewire::nfs::mount::Export;
 use pagewire::nfs::rpc::{AuthSys, Credential};
@@ -16,7 +16,7 @@ use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
     Attributes, Buffer, Client, Close, Connect, Disconnect, Entry, Error, Fetch, Fetched, File, Lane, List,
-    Map, MapSegment, Open, Reason, Sink, Space, Stat, Statfs, plan,
+    Map, MapSegment, Open, Reason, Sink, Space, Stat, Statfs, Stream, plan,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
@@ -55,6 +55,20 @@ pub trait Session {
         heads: &mut dyn Sink,
         each: &mut dyn FnMut(Fetched<'_>) -> ControlFlow<()>,
     ) -> Result<(), Cause>;
+
+    /// Connects anew after the connection was lost.
+    fn reconnect(&mut self) -> Result<(), Failure>;
+
+    /// Shows to `each` what is at `url` from the byte `at` on, and where it has ended; if it is still the file that was `opened`
+    /// before.
+    fn resume(
+        &mut self,
+        url: &Url,
+        opened: &Attributes,
+        at: u64,
+        ring: &mut dyn Sink,
+        each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure>;
 
     /// Gives the open file back, if there is one. What the server says about it is of no interest.
     fn close(&mut self);
@@ -109,7 +123,12 @@ pub struct Connection<'m, P: Spoken> {
     file: Option<File<P::Handle>>,
     /// The transport broke: the engine cannot know.
     cut: bool,
+    dial: Dial<'m, P>,
+    reconnects: u32,
 }
+
+/// What makes a connection, and makes it anew: nothing of one outlives it.
+type Dial<'m, P> = Box<dyn Fn() -> Result<(P, Tcp), Failure> + 'm>;
 
 /// How long the server may take to let a client go that has all it wanted.
 const LEAVING_MS: u32 = 1000;
@@ -122,10 +141,12 @@ pub fn dial_smb<'m>(
     password: &'m str,
     timeout: Duration,
 ) -> Result<Connection<'m, Smb<'m>>, Failure> {
-    let place = target.to_string();
-    let entropy = random(&place).map(Entropy::from_bytes)?;
-    let smb = Smb::new(smb_config(&target.host, share, password, entropy));
-    dial(memory, target, place, smb, (Source::Any, share.port), timeout)
+    let dial = move || {
+        let entropy = random(target).map(Entropy::from_bytes)?;
+        let smb = Smb::new(smb_config(&target.host, share, password, entropy));
+        Ok((smb, call(target, (Source::Any, share.port), timeout, Smb::WIRE)?))
+    };
+    connect(memory, target, target.to_string(), Box::new(dial))
 }
 
 /// Connects to an NFS 3 server, of which as much of `path` is to be mounted as can be, and says nothing to it yet.
@@ -136,16 +157,18 @@ pub fn dial_nfs3<'m>(
     path: &'m str,
     timeout: Duration,
 ) -> Result<Connection<'m, Nfs3<'m>>, Failure> {
-    let place = format!("{target}{}", super::safe::text(path));
-    let xid = random(&place).map(u32::from_le_bytes)?;
-    let config = nfs::Config {
-        credential: credential(exports),
-        nfs_port: exports.nfs_port,
-        mount_port: exports.mount_port,
-        ..nfs::Config::new(path, xid)
+    let dial = move || {
+        let xid = random(target).map(u32::from_le_bytes)?;
+        let config = nfs::Config {
+            credential: credential(exports),
+            nfs_port: exports.nfs_port,
+            mount_port: exports.mount_port,
+            ..nfs::Config::new(path, xid)
+        };
+        let from_and_to = (source(exports), Nfs3::first_port(&config));
+        Ok((Nfs3::new(config), call(target, from_and_to, timeout, Nfs3::WIRE)?))
     };
-    let from_and_to = (source(exports), Nfs3::first_port(&config));
-    dial(memory, target, place, Nfs3::new(config), from_and_to, timeout)
+    connect(memory, target, format!("{target}{}", super::safe::text(path)), Box::new(dial))
 }
 
 /// What tells one NFS 4 connection from all others. A server would take a second one of the same name for the first one
@@ -161,13 +184,16 @@ pub fn dial_nfs4<'m>(
     owner: &'m mut Owner,
     timeout: Duration,
 ) -> Result<Connection<'m, Nfs4<'m>>, Failure> {
-    let place = target.to_string();
-    let xid = random(&place).map(u32::from_le_bytes)?;
-    *owner = random(&place)?;
-    let config =
-        nfs4::Config { credential: credential(exports), minor, ..nfs4::Config::new(owner, [0; 8], xid) };
-    let from_and_to = (source(exports), exports.nfs_port.unwrap_or(nfs4::PORT));
-    dial(memory, target, place, Nfs4::new(config), from_and_to, timeout)
+    *owner = random(target)?;
+    let owner = &*owner;
+    let dial = move || {
+        let xid = random(target).map(u32::from_le_bytes)?;
+        let config =
+            nfs4::Config { credential: credential(exports), minor, ..nfs4::Config::new(owner, [0; 8], xid) };
+        let from_and_to = (source(exports), exports.nfs_port.unwrap_or(nfs4::PORT));
+        Ok((Nfs4::new(config), call(target, from_and_to, timeout, Nfs4::WIRE)?))
+    };
+    connect(memory, target, target.to_string(), Box::new(dial))
 }
 
 fn credential(exports: &Exports) -> Credential<'_> {
@@ -179,34 +205,46 @@ fn source(exports: &Exports) -> Source {
     if exports.privileged { Source::Privileged } else { Source::Any }
 }
 
-fn random<const LEN: usize>(place: &str) -> Result<[u8; LEN], Failure> {
+fn random<const LEN: usize>(target: &Target) -> Result<[u8; LEN], Failure> {
     let random = pagewire_std::random();
-    random.map_err(|error| Failure::new(format!("connecting to {place}"), Cause::Local(error)))
+    random.map_err(|error| Failure::new(format!("connecting to {target}"), Cause::Local(error)))
 }
 
-fn dial<'m, P: Spoken>(
+/// Reaches the server.
+fn call(
+    target: &Target,
+    (source, port): (Source, u16),
+    timeout: Duration,
+    wire: Wire,
+) -> Result<Tcp, Failure> {
+    Tcp::connect_from(source, &target.host, port, timeout).map_err(|error| {
+        let cause = match error.kind() {
+            io::ErrorKind::PermissionDenied if source == Source::Privileged => {
+                Cause::Usage("only root may connect from a port below 1024".into())
+            }
+            _ => Cause::Network(error),
+        };
+        Failure { wire, ..Failure::new(format!("connecting to {target}"), cause) }
+    })
+}
+
+fn connect<'m, P: Spoken>(
     memory: &'m mut Memory,
     target: &'m Target,
     place: String,
-    protocol: P,
-    (source, port): (Source, u16),
-    timeout: Duration,
+    dial: Dial<'m, P>,
 ) -> Result<Connection<'m, P>, Failure> {
-    let trouble = |cause| {
-        let failure = Failure::new(format!("connecting to {place}"), cause);
-        Failure { wire: P::WIRE, ..failure }
-    };
+    let (protocol, io) =
+        dial().map_err(|failure| Failure { tried: format!("connecting to {place}"), ..failure })?;
     let client = Client::new(memory.lend(), protocol);
-    let mut client = client.map_err(|error| trouble(Cause::Engine(error)))?;
+    let mut client = client.map_err(|error| {
+        let failure = Failure::new(format!("connecting to {place}"), Cause::Engine(error));
+        Failure { wire: P::WIRE, ..failure }
+    })?;
     client.set_timeout_ms(u32::try_from(target.timeout.as_millis()).unwrap_or(u32::MAX));
     target.pauses_max.into_iter().for_each(|count| client.set_pauses_max(count));
-    let io = Tcp::connect_from(source, &target.host, port, timeout).map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied if source == Source::Privileged => {
-            trouble(Cause::Usage("only root may connect from a port below 1024".into()))
-        }
-        _ => trouble(Cause::Network(error)),
-    })?;
-    Ok(Connection { client, io, clock: MonotonicClock::new(), target, place, file: None, cut: false })
+    let (clock, file, cut, reconnects) = (MonotonicClock::new(), None, false, 0);
+    Ok(Connection { client, io, clock, target, place, file, cut, dial, reconnects })
 }
 
 impl<P: Spoken> Session for Connection<'_, P> {
@@ -268,6 +306,31 @@ impl<P: Spoken> Session for Connection<'_, P> {
             self.run(&mut fetch, |_| Ok(()))?;
         }
         Ok(())
+    }
+
+    fn reconnect(&mut self) -> Result<(), Failure> {
+        let (protocol, io) = (self.dial)()?;
+        let restarted = self.client.restart(protocol);
+        (self.io, self.file, self.cut) = (io, None, false);
+        self.reconnects += 1;
+        restarted.map_err(|error| self.failure(format!("connecting to {}", self.place), Cause::Engine(error)))
+    }
+
+    fn resume(
+        &mut self,
+        url: &Url,
+        opened: &Attributes,
+        at: u64,
+        ring: &mut dyn Sink,
+        each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let now = self.open(url)?;
+        let outcome = match now.change_since(opened) {
+            Some(how) => Err(Cause::Changed(how.into())),
+            None => self.stream_from(at, ring, each),
+        };
+        self.close();
+        outcome.map_err(|cause| self.failure(format!("reading {url}"), cause))
     }
 
     fn close(&mut self) {
@@ -334,6 +397,7 @@ impl<P: Spoken> Session for Connection<'_, P> {
     fn account(&self, stats: &mut Stats) {
         self.client.protocol().account(stats);
         stats.add(self.client.counters());
+        stats.connections += self.reconnects;
     }
 
     fn leave(&mut self) {
@@ -355,6 +419,18 @@ impl<'m> Connection<'m, Nfs3<'m>> {
 impl<'m, P: Spoken> Connection<'m, P> {
     fn opened(&self) -> Result<File<P::Handle>, Cause> {
         self.file.ok_or(Cause::Engine(Error::Invalid("no file is open")))
+    }
+
+    /// What the open file has from the byte `at` on.
+    fn stream_from(
+        &mut self,
+        at: u64,
+        ring: &mut dyn Sink,
+        each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
+    ) -> Result<(), Cause> {
+        let file = self.opened()?;
+        let end = self.run(&mut Stream::new(&file, at, ring), |content| each(Fetched::Content(content)))?;
+        each(Fetched::Ended(end)).map_err(Cause::unwritten)
     }
 
     /// One file. Whatever comes of it, it is closed.

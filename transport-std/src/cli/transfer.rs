@@ -2,9 +2,10 @@
 
 use super::args::{Cat, Common, Get, Messages, Sparse, Transfer};
 use super::budget::{self, HEAD_PAGE_LEN, Memory, READ_LEN, RX_LEN};
+use super::coming::Coming;
 use super::date;
 use super::destination::{self, Destination};
-use super::failure::{Cause, Exit, Failure};
+use super::failure::{Cause, Failure};
 use super::output::Output;
 use super::progress::Progress;
 use super::session::Session;
@@ -13,23 +14,22 @@ use super::target::Target;
 use super::together::Together;
 use super::url::Url;
 use super::visit::{Serve, Visitor};
-use pagewire::{Attributes, Content, Fetched, Kind, Sink, Time};
+use pagewire::{Attributes, Content, Sink};
 use std::fs::{File, FileTimes};
-use std::io;
 
 pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
     let several = args.urls.len() > 1;
     destination::distinct(args)?;
     let place = |url: &Url| Destination::of(url, args, several);
     let (preserve, sparse, messages) = (args.preserve, args.sparse, args.common.messages);
-    let writer = Writer { place: &place, preserve, sparse, messages };
+    let writer = Writer { place: &place, preserve, sparse, retries: args.transfer.retries, messages };
     transfer(&args.urls, &args.transfer, &args.common, report, writer)
 }
 
 pub fn cat(args: &Cat, report: &mut Report) -> Result<(), Failure> {
     let place = |_: &Url| Ok(Destination::Stdout);
-    let messages = args.common.messages;
-    let writer = Writer { place: &place, preserve: false, sparse: Sparse::Never, messages };
+    let (retries, messages) = (args.transfer.retries, args.common.messages);
+    let writer = Writer { place: &place, preserve: false, sparse: Sparse::Never, retries, messages };
     transfer(&args.urls, &args.transfer, &args.common, report, writer)
 }
 
@@ -60,6 +60,7 @@ pub struct Writer<'w> {
     pub place: &'w dyn Fn(&Url) -> Result<Destination, Failure>,
     preserve: bool,
     sparse: Sparse,
+    retries: u32,
     messages: Messages,
 }
 
@@ -125,61 +126,17 @@ impl Writer<'_> {
         url: &Url,
         (head, pages): (&mut dyn Sink, &mut dyn Sink),
         destination: &Destination,
-        mut out: Output<'_>,
+        out: Output<'_>,
     ) -> Result<Attributes, Failure> {
-        let (mut opened, mut end, mut progress) = (Attributes::default(), 0, None);
-        let fetched = session.fetch(url, head, pages, &mut |part| {
-            match part {
-                Fetched::Opened(attributes) => {
-                    opened = attributes;
-                    if opened.kind != Kind::File {
-                        return Err(io::ErrorKind::InvalidInput.into());
-                    }
-                    progress = Some(Progress::new(url, opened.len, destination, self.messages));
-                }
-                Fetched::Content(content) => {
-                    out.write(content)?;
-                    progress.iter_mut().for_each(|progress| progress.advance(content.len()));
-                }
-                Fetched::Ended(at) => end = at,
-                Fetched::Failed(_) => {}
-            }
-            Ok(())
-        });
-        if opened.kind != Kind::File {
-            return Err(Failure::new(format!("reading {url}"), Cause::NoFile(opened.kind)));
-        }
-        fetched.map_err(|failure| destination.blame(failure))?;
-        // What came with the opening is of one version. Closed by now: Samba tells the times that a file had when it was
-        // opened for as long as it is open.
-        if end != opened.len || end > head.len() as u64 {
-            must_be_unchanged(session, url, &opened, end)?;
-        }
-        out.end().map_err(|error| destination.failure(error))?;
+        let mut progress = None;
+        let mut advance = |opened: &Attributes, more| {
+            let begin = || Progress::new(url, opened.len, destination, self.messages);
+            progress.get_or_insert_with(begin).advance(more);
+        };
+        let mut coming = Coming::new(url, out, &mut advance);
+        let opened = coming.arrives(session, (head, pages), destination, self.retries)?;
         progress.into_iter().for_each(Progress::done);
         Ok(opened)
-    }
-}
-
-/// Asks once more about a file that was `opened` and ended at `end`: parts of two versions are no file.
-pub fn must_be_unchanged(
-    session: &mut dyn Session,
-    url: &Url,
-    opened: &Attributes,
-    end: u64,
-) -> Result<(), Failure> {
-    let changed = |how| Failure::new(format!("reading {url}"), Cause::Changed(how));
-    if end != opened.len {
-        let how = format!("it had {} bytes when it was opened, and ended after {end}", opened.len);
-        return Err(changed(how));
-    }
-    match session.stat(url) {
-        Ok(now) => now.change_since(opened).map_or(Ok(()), |how| Err(changed(how.into()))),
-        Err(failure) if failure.exit() == Exit::NotFound => Err(changed("it is not there any more".into())),
-        Err(Failure { cause: Cause::Link(_), .. }) => {
-            Err(changed("it is a link to another place now".into()))
-        }
-        Err(failure) => Err(failure),
     }
 }
 
