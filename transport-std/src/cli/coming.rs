@@ -43,7 +43,7 @@ impl<'c> Coming<'c> {
         let mut outcome = session.fetch(self.url, head, pages, &mut |part| self.take(part));
         let (mut tried, mut from) = (0, 0);
         while let Err(failure) = &outcome
-            && failure.is_lost()
+            && (failure.is_lost() || failure.is_expired())
             && self.at > 0
         {
             if self.at > from {
