@@ -9,6 +9,7 @@ use crate::limits;
 use crate::operation::{Arrival, Item, Job, Operation};
 use crate::outgoing::Outgoing;
 use crate::pauses::Pauses;
+use crate::plan;
 use crate::protocol::{Answer, Head, Left, Link, Progress, Protocol, Reply};
 use crate::segment::Segment;
 use crate::storage::Storage;
@@ -86,6 +87,7 @@ impl<'s, P: Protocol> Client<'s, P> {
                 reply_len_max: storage.rx.len().saturating_sub(limits::SCRATCH_LEN),
                 now: Millis(0),
                 pauses: Pauses::new(),
+                read_len_max: u32::MAX,
             },
             rx: storage.rx,
             filled: 0,
@@ -131,6 +133,17 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// [`PAUSES_MAX`](limits::PAUSES_MAX). With 0 what the server says is the end of the operation.
     pub fn set_pauses_max(&mut self, count: u32) {
         self.out.pauses.max = count;
+    }
+
+    /// No read is asked for that is longer, in bytes, however much the server permits and the pages hold: a server may be slow to answer a
+    /// long one, and what comes of many short ones stays in a processor's cache. Not 0, which would be none at all.
+    pub fn set_read_len_max(&mut self, len: u32) {
+        self.out.read_len_max = len.max(1);
+    }
+
+    /// How long the reads of a stream or a file are that is read through pages of so many bytes in all; 0 before there is a connection.
+    pub fn request_len(&self, window: u64) -> u32 {
+        plan::request_len(window, self.out.inflight.len(), &self.out.bound(self.protocol.limits()))
     }
 
     /// What the connection has cost so far.

@@ -61,6 +61,10 @@ pub const PAUSES_MAX: u32 = 24;
 /// the operation. A restart takes one or two.
 pub const RECOVERIES_MAX: u32 = 8;
 
+/// Reads that share a window of pages, at least, where there are slots for them: while the server works on one, others are on their
+/// way. More of them would only be shorter, and each has its price on both sides.
+pub const SHARES: usize = 4;
+
 /// So many bytes of a frame count as progress and renew the deadline. A line of 33 bytes a second still
 /// passes with the default time-out.
 pub const PROGRESS_LEN: u32 = 1024;

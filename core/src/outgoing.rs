@@ -5,6 +5,7 @@ use crate::counters::Counters;
 use crate::error::{Error, Refusal};
 use crate::inflight::{Inflight, Slot, Ticket};
 use crate::pauses::Pauses;
+use crate::plan::Limits;
 use crate::time::Millis;
 use crate::wire::Writer;
 
@@ -20,6 +21,8 @@ pub(crate) struct Outgoing<'s> {
     pub reply_len_max: usize,
     pub now: Millis,
     pub pauses: Pauses,
+    /// No read is asked for that is longer.
+    pub read_len_max: u32,
 }
 
 impl<'s> Outgoing<'s> {
@@ -29,6 +32,10 @@ impl<'s> Outgoing<'s> {
 
     pub fn outbox(&mut self, ticket: Ticket) -> Outbox<'_, 's> {
         Outbox { outgoing: self, ticket, follows: 0 }
+    }
+
+    pub fn bound(&self, limits: Limits) -> Limits {
+        Limits { read_len_max: limits.read_len_max.min(self.read_len_max), ..limits }
     }
 
     /// `len` bytes were sent. Returns how many of them there were to send.
@@ -104,6 +111,11 @@ impl<'s> Outbox<'_, 's> {
     pub fn pause(&mut self, said: Refusal) -> Result<(), Error> {
         let now = self.outgoing.now;
         if self.outgoing.pauses.begin(now) { Ok(()) } else { Err(Error::Refused(said)) }
+    }
+
+    /// What bounds a read, with what the caller has to say of it.
+    pub(crate) fn bound(&self, limits: Limits) -> Limits {
+        self.outgoing.bound(limits)
     }
 
     /// How many requests of the asking operation, or lane of it, are in flight.

@@ -1,6 +1,6 @@
 //! From what is wanted and what is allowed to the next request. Pure: nothing is remembered here.
 
-use crate::limits::REQUEST_LEN_MIN;
+use crate::limits::{REQUEST_LEN_MIN, SHARES};
 use crate::segment::Extent;
 
 /// What bounds a read. All lengths in bytes.
@@ -15,13 +15,13 @@ pub struct Limits {
     pub allowance_total: u64,
 }
 
-/// How long each request of a read should be, so that `in_flight` of them fill `window` bytes of pages and
-/// none is longer than the server or the allowance permits. The page size has no part in it.
+/// How long each request of a read should be: as long as the server permits, and so that [`SHARES`] of them, or as many as there are
+/// `slots`, fill `window` bytes of pages or take all of the allowance. The page size has no part in it.
 ///
 /// 0 if the server allows nothing: then no read is possible.
-pub fn request_len(window: u64, in_flight: usize, limits: &Limits) -> u32 {
-    let in_flight = (in_flight as u64).max(1);
-    let share = window.min(limits.allowance_total.max(1)).div_ceil(in_flight);
+pub fn request_len(window: u64, slots: usize, limits: &Limits) -> u32 {
+    let shares = slots.clamp(1, SHARES) as u64;
+    let share = window.min(limits.allowance_total.max(1)).div_ceil(shares);
     let granule = u64::from(REQUEST_LEN_MIN);
     // Whole granules, so that no request pays for a granule and uses a part of it.
     let whole = share.div_ceil(granule).saturating_mul(granule);
@@ -69,6 +69,8 @@ mod tests {
     fn the_request_length_follows_the_server_and_never_the_page() {
         let window = 4 << 20;
         assert_eq!(request_len(window, 4, &limits(8 << 20)), 1 << 20);
+        assert_eq!(request_len(window, 64, &limits(8 << 20)), 1 << 20);
+        assert_eq!(request_len(window, 2, &limits(8 << 20)), 2 << 20);
         assert_eq!(request_len(window, 4, &limits(65536)), 65536);
         assert_eq!(request_len(window, 4, &limits(4095)), 4095);
         assert_eq!(request_len(4096, 8, &limits(8 << 20)), 65536);
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn few_credits_make_requests_smaller_rather_than_lock_step() {
         let limits = Limits { read_len_max: 8 << 20, allowance: 16 * KIB64, allowance_total: 16 * KIB64 };
-        assert_eq!(request_len(8 << 20, 8, &limits), 2 * KIB64 as u32);
+        assert_eq!(request_len(8 << 20, 8, &limits), 4 * KIB64 as u32);
     }
 
     #[test]

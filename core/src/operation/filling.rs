@@ -148,7 +148,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
         if from >= end {
             return Ok(Progress::Complete);
         }
-        let limits = protocol.limits();
+        let limits = out.bound(protocol.limits());
         let planned = plan::request_len(self.ring.len() as u64, out.inflight().len(), &limits);
         let request_len = self.request_len(planned);
         let mapped = self.ahead.as_ref().map_or(end, |ahead| ahead.mapped(&self.ring));

@@ -111,7 +111,7 @@ fn stats_are_one_json_object_with_what_was_counted() {
         r#""bytes_sent":"#,
         r#""bytes_received":"#,
         r#""responses":"#,
-        r#""max_in_flight":4"#,
+        r#""max_in_flight":16"#,
     ] {
         assert!(stderr.contains(field), "{field} is missing: {stderr}");
     }

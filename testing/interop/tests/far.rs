@@ -17,7 +17,8 @@ const WALL_RATIO_MAX: f64 = 1.2;
 const LINK_RATE: f64 = 125e6;
 const BEGIN: Duration = Duration::from_secs(3);
 const WINDOW: Duration = Duration::from_millis(500);
-const IN_FLIGHT: &str = "64";
+/// 10 MiB in flight: more than the link holds, 7.5 MB.
+const IN_FLIGHT: [&str; 2] = ["--in-flight", "40"];
 const FILE: &str = "many/file-00";
 
 /// What is done, by whom.
@@ -130,15 +131,17 @@ fn nfs(server: &str, version: &str, dir: &Path) -> (Vec<Job>, Job) {
 }
 
 fn big_reads(samba: &str, ganesha: &str) {
-    println!("first 3 s of a big read, {IN_FLIGHT} requests: best half second, all");
+    println!("first 3 s of a big read, {IN_FLIGHT:?}: best half second, all");
     let (host, nfs, mount) = nfs_address(ganesha);
     let smb = format!("smb://lab@{samba}/big/big-1024");
     let nfs4 = format!("nfs://{host}:{nfs}/big/big-1024?uid=1000");
     let nfs3 = format!("{nfs4}&mountport={mount}");
-    for (url, version) in [(&smb, "2.0.2"), (&smb, "3.1.1"), (&nfs3, "3"), (&nfs4, "4.2")] {
-        for page in ["4K", "64K"] {
-            let command = ["cat", "-q", "--page", page, "--in-flight", IN_FLIGHT, url];
-            let arrived = arrivals(&mut ours(version, &command));
+    let dialects = ["2.0.2", "2.1", "3.0", "3.0.2", "3.1.1"].map(|dialect| (&smb, dialect));
+    let versions = ["4.0", "4.1", "4.2"].map(|version| (&nfs4, version));
+    for (url, version) in dialects.into_iter().chain([(&nfs3, "3")]).chain(versions) {
+        for page in ["4K", "16K", "64K"] {
+            let mut command = ours(version, &["cat", "-q", "--page", page, url]);
+            let arrived = arrivals(command.args(IN_FLIGHT));
             let percent = |rate: f64| 100.0 * rate / LINK_RATE;
             let mean = arrived.last().map_or(0, |last| last.1) as f64 / BEGIN.as_secs_f64();
             let best = percent(best_rate(&arrived));

@@ -169,8 +169,8 @@ pub struct Transfer {
     /// The size of the pages that data lands in, from 512 to 1M; it does not change the speed
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = quantity::page_size)]
     pub page: usize,
-    /// Reads in flight, from 3 to 256; times --rsize, this is the memory that a transfer takes, and times 64K more with
-    /// several URLs, of which as many are asked for side by side; more keeps a server far away busy
+    /// Reads in flight, from 3 to 256; times --rsize, this is the memory that a transfer takes, and times 256K more with
+    /// several URLs, of which four times as many are asked for side by side; more keeps a server far away busy
     #[arg(long, value_name = "N", default_value_t = IN_FLIGHT)]
     #[arg(value_parser = clap::value_parser!(u16).range(3..=256))]
     pub in_flight: u16,

@@ -24,8 +24,19 @@ pub const IN_FLIGHT: u16 = 4;
 /// Bytes of a read unless the user says otherwise. The pages take [`IN_FLIGHT`] times as much.
 pub const READ_LEN: u32 = 256 * 1024;
 
+/// Requests in flight for each of these reads: where a server reads 64 KiB at once, the same pages take more requests, and so many
+/// small files are asked for side by side.
+const SLOTS_EACH: u16 = 4;
+
+/// How many requests are in flight at most.
+pub fn slots(in_flight: u16) -> usize {
+    usize::from(in_flight) * usize::from(SLOTS_EACH)
+}
+
 /// Memory for the engine.
 pub struct Memory {
+    /// Bytes of a read.
+    pub read_len: u32,
     tx: Vec<u8>,
     rx: Vec<u8>,
     slots: Vec<Slot>,
@@ -33,8 +44,8 @@ pub struct Memory {
 
 impl Memory {
     pub fn new(in_flight: u16, rx_len: usize) -> Result<Memory, Failure> {
-        let slots = filled(Slot::FREE, in_flight.into())?;
-        Ok(Memory { tx: filled(0, TX_LEN)?, rx: filled(0, rx_len)?, slots })
+        let slots = filled(Slot::FREE, slots(in_flight))?;
+        Ok(Memory { read_len: READ_LEN, tx: filled(0, TX_LEN)?, rx: filled(0, rx_len)?, slots })
     }
 
     pub fn lend(&mut self) -> Storage<'_> {

@@ -16,7 +16,7 @@ use pagewire::smb::filetime::FileTime;
 use pagewire::smb::{Config, Entropy, Identity, Policy, Smb};
 use pagewire::{
     Attributes, Buffer, Client, Close, Connect, Disconnect, Entry, Error, Fetch, Fetched, File, Lane, List,
-    Map, MapSegment, Open, Reason, Sink, Space, Stat, Statfs, Stream, plan,
+    Map, MapSegment, Open, Reason, Sink, Space, Stat, Statfs, Stream,
 };
 use pagewire_std::{MonotonicClock, Source, Tcp};
 use std::borrow::Cow;
@@ -236,12 +236,14 @@ fn connect<'m, P: Spoken>(
 ) -> Result<Connection<'m, P>, Failure> {
     let (protocol, io) =
         dial().map_err(|failure| Failure { tried: format!("connecting to {place}"), ..failure })?;
+    let read_len = memory.read_len;
     let client = Client::new(memory.lend(), protocol);
     let mut client = client.map_err(|error| {
         let failure = Failure::new(format!("connecting to {place}"), Cause::Engine(error));
         Failure { wire: P::WIRE, ..failure }
     })?;
     client.set_timeout_ms(u32::try_from(target.timeout.as_millis()).unwrap_or(u32::MAX));
+    client.set_read_len_max(read_len);
     target.pauses_max.into_iter().for_each(|count| client.set_pauses_max(count));
     let (clock, file, cut, reconnects) = (MonotonicClock::new(), None, false, 0);
     Ok(Connection { client, io, clock, target, place, file, cut, dial, reconnects })
@@ -382,8 +384,7 @@ impl<P: Spoken> Session for Connection<'_, P> {
     }
 
     fn read_len(&self, ring: &dyn Sink) -> u32 {
-        let limits = self.client.protocol().limits();
-        plan::request_len(ring.len() as u64, self.client.lent().slots, &limits)
+        self.client.request_len(ring.len() as u64)
     }
 
     fn share(&self) -> String {

@@ -13,7 +13,7 @@ use super::stats::Report;
 use super::target::Target;
 use super::together::Together;
 use super::url::Url;
-use super::visit::{Serve, Visitor};
+use super::visit::{Serve, Visitor, usage};
 use pagewire::{Attributes, Content, Sink};
 use std::fs::{File, FileTimes};
 
@@ -42,12 +42,14 @@ fn transfer(
     report: &mut Report,
     writer: Writer<'_>,
 ) -> Result<(), Failure> {
-    let mut visitor = Visitor::new(common, Memory::new(transfer.in_flight, RX_LEN)?)?;
-    let read_len = transfer.rsize.or(visitor.options().rsize).unwrap_or(READ_LEN);
+    let read_len = transfer.rsize.or(common.options().map_err(usage)?.rsize).unwrap_or(READ_LEN);
+    let mut memory = Memory::new(transfer.in_flight, RX_LEN)?;
+    memory.read_len = read_len;
+    let mut visitor = Visitor::new(common, memory)?;
     let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight)?;
     report.stats.page_size = Some(transfer.page);
     // One for each file that is asked for side by side with others.
-    let mut heads = budget::heads(read_len, urls.len().min(transfer.in_flight.into()))?;
+    let mut heads = budget::heads(read_len, urls.len().min(budget::slots(transfer.in_flight)))?;
     report.stats.lent_memory = visitor.lent() + ring.len() + heads.len() * HEAD_PAGE_LEN;
     let wrong = || Failure::new("lending pages", Cause::Usage("there are no pages of this size".into()));
     let mut pages = budget::pages(transfer.page, &mut ring).ok_or_else(wrong)?;

@@ -46,11 +46,6 @@ impl<'c> Visitor<'c> {
         Ok(Visitor { common, options, memory, secrets, owner: Owner::default(), fallback })
     }
 
-    /// What the options say.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
     /// Bytes that are lent to the engine.
     pub fn lent(&mut self) -> usize {
         self.memory.lend().len()
