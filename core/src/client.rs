@@ -325,10 +325,12 @@ impl<'s, P: Protocol> Client<'s, P> {
         loop {
             self.dispatch(job)?;
             let pause = self.out.pauses.runs(self.out.now);
-            let progress = if pause.is_some() { Progress::Wait } else { self.poll(job)? };
+            let polled = if pause.is_some() { Ok(Progress::Wait) } else { self.poll(job) };
+            // What was encoded before something failed is sent first: the failure comes again, and then stays.
             if !self.out.unsent().is_empty() {
                 return Ok(Turn::Transmit);
             }
+            let progress = polled?;
             if job.prepare(&self.protocol, self.rx)? {
                 return Ok(Turn::Item);
             }

@@ -347,20 +347,22 @@ impl Smb<'_> {
     }
 
     fn refused(&mut self, header: &Header, stage: &mut Stage) -> Result<Answer<FileId>, Error> {
-        let refuses_chain = refuses_chains(header.status) && !self.session.opens_alone;
+        let refuses_chain = refuses_chains(header.status);
+        let refuses_first = refuses_chain && !self.session.opens_alone;
         let is_first = stage.phase == Phase::Asked && stage.pages.count == 0;
         match (header.command, stage.phase) {
-            (Command::CREATE, _) if stage.enters && refuses_chains(header.status) => {
+            (Command::CREATE, _) if stage.enters && refuses_chain => {
                 return asked_in_vain(header, &[], stage);
             }
             (Command::READ, _) if header.status == Status::END_OF_FILE => return Ok(Answer::EndOfFile),
+            // One such READ may be in flight for each of several files.
             (Command::READ, Phase::Opened) if refuses_chain => {
                 self.session.opens_alone = true;
                 stage.phase = Phase::Ended;
                 return Ok(Answer::Again);
             }
             (Command::QUERY_INFO | Command::QUERY_DIRECTORY, _)
-                if refuses_chain && is_first && stage.handle.is_some() =>
+                if refuses_first && is_first && stage.handle.is_some() =>
             {
                 self.session.opens_alone = true;
                 return asked_in_vain(header, &[], stage);

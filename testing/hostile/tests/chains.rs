@@ -174,6 +174,20 @@ fn that_a_server_refuses_chains_is_remembered() {
     }
 }
 
+/// All of them have found out by a READ of their own, which came behind their CREATE.
+#[test]
+fn a_server_that_refuses_chains_refuses_those_of_several_files_at_once() {
+    for setup in Setup::every() {
+        with(&scene(setup).told(Lie::RefuseRelatedHandle), |session| {
+            session.run(&mut Connect::new()).unwrap();
+            let right = |len| Ok(pattern(0, 0, len));
+            let files = fetch(session, &["f", "g", "f"], 3);
+            assert_eq!(files, Ok(vec![right(700), right(3000), right(700)]), "{setup:?}");
+            is_tidy(session);
+        });
+    }
+}
+
 #[test]
 fn a_server_without_a_guid_is_not_asked_for_anything_behind_tree_connect() {
     for setup in Setup::every() {

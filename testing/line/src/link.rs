@@ -21,6 +21,8 @@ pub enum Heard {
     Bytes(usize),
     /// Nothing, for as long as anybody cares to wait.
     Silence,
+    /// Nothing for so many milliseconds. Then it is worth while to ask again.
+    Later(u32),
     /// The end of the connection.
     Closed,
 }

@@ -16,13 +16,22 @@ pub struct Session<'s, P: Protocol, L> {
     pub link: L,
     /// How many pauses there were, because the other end asked to be asked later.
     pub pauses: usize,
-    steps: usize,
+    /// How many steps were made.
+    pub steps: usize,
+    /// More of them than this, and the run does not end.
+    pub steps_max: usize,
+    /// How late it is, as far as the client was told.
+    pub now: Millis,
+    /// The client was told that its deadline has passed.
+    silent: bool,
 }
 
 impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
     /// Nothing is sent yet. `Budget` if the storage is too small.
     pub fn new(storage: Storage<'s>, protocol: P, link: L) -> Result<Self, Error> {
-        Ok(Session { client: Client::new(storage, protocol)?, link, pauses: 0, steps: 0 })
+        let client = Client::new(storage, protocol)?;
+        let (steps_max, now) = (STEPS_MAX, Millis(0));
+        Ok(Session { client, link, pauses: 0, steps: 0, steps_max, now, silent: false })
     }
 
     /// Runs an operation whose items are of no interest.
@@ -44,89 +53,99 @@ impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
         O: Operation<P>,
         O::Output: Debug,
     {
-        let mut silent = false;
         loop {
-            self.steps += 1;
-            assert!(self.steps <= STEPS_MAX, "the run does not end");
-            match self.client.step(op) {
-                Step::Done(result) => {
-                    assert!(
-                        !silent || matches!(result, Err(Error::TimedOut)),
-                        "{result:?} after the deadline"
-                    );
-                    self.gives_the_same_again(op, &result);
-                    return result;
-                }
-                _ if silent => panic!("the deadline has passed"),
-                Step::Connect(port) => {
-                    if self.link.connect(port) {
-                        self.client.connected();
-                    } else {
-                        self.client.closed();
-                    }
-                }
-                Step::Wait(until) => self.pause(op, until),
-                Step::Transmit(bytes) => {
-                    assert!(!bytes.is_empty(), "nothing is to be transmitted");
-                    let sent = self.link.send(bytes);
-                    self.client.transmitted(sent);
-                }
-                Step::Receive(window) => {
-                    assert!(!window.is_empty(), "there is no room to receive into");
-                    match self.link.receive(window) {
-                        Heard::Bytes(len) => self.client.received(op, len),
-                        Heard::Closed => self.client.received(op, 0),
-                        Heard::Silence => {
-                            self.wait(op);
-                            silent = true;
-                        }
-                    }
-                }
-                Step::Item(item) => each(item),
+            if let Some(result) = self.step(op, &mut each) {
+                return result;
             }
         }
     }
 
     /// Makes some steps of an operation and then drops it. Whether it was still at work.
-    pub fn abandon<O: Operation<P>>(&mut self, mut op: O, steps: usize) -> bool {
-        for _ in 0..steps {
-            match self.client.step(&mut op) {
-                Step::Done(_) => return false,
-                Step::Transmit(bytes) => {
-                    let sent = self.link.send(bytes);
-                    self.client.transmitted(sent);
-                }
-                Step::Receive(window) => match self.link.receive(window) {
-                    Heard::Bytes(len) => self.client.received(&mut op, len),
-                    heard => panic!("{heard:?} in the middle"),
-                },
-                Step::Item(_) => {}
-                Step::Connect(port) => {
-                    assert!(self.link.connect(port), "nobody is at {port}");
-                    self.client.connected();
-                }
-                Step::Wait(until) => self.client.tell(until),
-            }
-        }
-        true
+    pub fn abandon<O>(&mut self, mut op: O, steps: usize) -> bool
+    where
+        O: Operation<P>,
+        O::Output: Debug,
+    {
+        let at_work = (0..steps).all(|_| self.step(&mut op, &mut |_| {}).is_none());
+        self.silent = false;
+        at_work
     }
 
-    /// Nothing is asked before a pause has ended, and then something is.
+    /// One step and what it asks for. The result, if it was the last.
+    fn step<O>(
+        &mut self,
+        op: &mut O,
+        each: &mut impl FnMut(Item<'_, P, O>),
+    ) -> Option<Result<O::Output, Error>>
+    where
+        O: Operation<P>,
+        O::Output: Debug,
+    {
+        self.steps += 1;
+        assert!(self.steps <= self.steps_max, "the run does not end");
+        let silent = std::mem::take(&mut self.silent);
+        match self.client.step(op) {
+            Step::Done(result) => {
+                let timed_out = matches!(result, Err(Error::TimedOut));
+                assert!(!silent || timed_out, "{result:?} after the deadline");
+                self.gives_the_same_again(op, &result);
+                return Some(result);
+            }
+            _ if silent => panic!("the deadline has passed"),
+            Step::Connect(port) => {
+                if self.link.connect(port) {
+                    self.client.connected();
+                } else {
+                    self.client.closed();
+                }
+            }
+            Step::Wait(until) => self.pause(op, until),
+            Step::Transmit(bytes) => {
+                assert!(!bytes.is_empty(), "nothing is to be transmitted");
+                let sent = self.link.send(bytes);
+                self.client.transmitted(sent);
+            }
+            Step::Receive(window) => {
+                assert!(!window.is_empty(), "there is no room to receive into");
+                match self.link.receive(window) {
+                    Heard::Bytes(len) => self.client.received(op, len),
+                    Heard::Closed => self.client.received(op, 0),
+                    Heard::Later(ms) => self.wait(op, ms),
+                    Heard::Silence => self.wait(op, u32::MAX),
+                }
+            }
+            Step::Item(item) => each(item),
+        }
+        None
+    }
+
+    /// Nothing is asked before a pause has ended, which is to come.
     fn pause<O: Operation<P>>(&mut self, op: &mut O, until: Millis) {
         self.pauses += 1;
+        assert!(self.now < until, "the pause is over");
         assert_eq!((self.client.wakes(), self.client.deadline()), (Some(until), None));
-        self.client.tell(Millis(until.0 - 1));
+        self.tell(Millis(until.0 - 1));
         assert!(matches!(self.client.step(op), Step::Wait(same) if same == until), "it has not ended yet");
-        self.client.tell(until);
-        assert!(matches!(self.client.step(op), Step::Transmit(_)), "what was refused is asked again");
+        self.tell(until);
     }
 
-    /// Nothing comes until the deadline, which is not over a millisecond earlier.
-    fn wait<O: Operation<P>>(&mut self, op: &mut O) {
+    /// Nothing comes for so long, or until a pause ends, or until the deadline, which is not over a millisecond earlier.
+    fn wait<O: Operation<P>>(&mut self, op: &mut O, ms: u32) {
         let deadline = self.client.deadline().expect("whoever waits has a deadline");
-        self.client.tell(Millis(deadline.0 - 1));
+        let wakes = self.client.wakes().unwrap_or(deadline).min(deadline);
+        let until = self.now.after(ms).min(wakes);
+        if until < deadline {
+            return self.tell(until);
+        }
+        self.tell(Millis(deadline.0 - 1));
         assert!(matches!(self.client.step(op), Step::Receive(_)), "the deadline has not passed yet");
-        self.client.tell(deadline);
+        self.tell(deadline);
+        self.silent = true;
+    }
+
+    fn tell(&mut self, now: Millis) {
+        self.now = now;
+        self.client.tell(now);
     }
 
     fn gives_the_same_again<O>(&mut self, op: &mut O, result: &Result<O::Output, Error>)

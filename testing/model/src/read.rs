@@ -120,7 +120,7 @@ impl ReadReply {
         body.u32(0);
         body.put(&vec![0xEE; self.gap]);
         body.put(&self.data);
-        if self.data.is_empty() {
+        if self.data_length == 0 {
             body.u8(0);
         }
         body

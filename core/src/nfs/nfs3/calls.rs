@@ -98,8 +98,10 @@ impl Nfs3<'_> {
             Ask::Look { handle } => self.send_getattr(handle, out),
             // NFSv3 knows no open files, and no holes.
             Ask::Close { .. } | Ask::Connect | Ask::Disconnect | Ask::Map { .. } => Ok(Progress::Complete),
-            // Long before anything longer than what is known is read.
-            Ask::Open { .. } if !self.limits_asked => self.send_fsinfo(false, out),
+            // Long before anything longer than what is known is read; once for each, since nobody counts the refusals.
+            Ask::Open { .. } if !self.limits_asked && stage.phase == Phase::Start => {
+                self.send_fsinfo(false, out)
+            }
             Ask::Open { path, first } => self.walk(path, stage, out, |me, stage, out| {
                 me.look_and(stage, out, |me, stage, out| me.send_first_read(first, stage, out))
             }),

@@ -90,12 +90,24 @@ impl Model {
         let rpc = Rpc::new(config.rpc.clone());
         Model { config, rpc, mounts: Vec::new(), longest_read: 0, port }
     }
+
+    /// Whether a program is at the port that it is connected to.
+    fn serves(&self, program: u32) -> bool {
+        let port = match program {
+            at::PORTMAP => at::PORTMAP_PORT,
+            at::MOUNT => self.config.mount_port,
+            _ => self.config.nfs_port,
+        };
+        self.port == port
+    }
 }
 
 impl Link for Model {
     fn send(&mut self, bytes: &[u8]) -> usize {
         self.rpc.input(bytes);
-        while let Some(call) = self.rpc.next_call() {
+        while let Some(mut call) = self.rpc.next_call() {
+            // Who asks at the wrong port, because a lie or the line has led it there, is let in nowhere.
+            call.known &= self.serves(call.program);
             let body = match call.known {
                 true => self.answer(call.program, call.version, call.procedure, Args(&call.args)),
                 false => Xdr::default(),

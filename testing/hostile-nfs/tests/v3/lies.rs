@@ -215,6 +215,19 @@ fn limits_that_are_refused_are_of_interest_to_connect_alone() {
     assert_eq!(session.client.protocol().limits().read_len_max, 65536);
 }
 
+/// Nobody waits for FSINFO beside the first LOOKUP, and so its refusals must not keep up one who waits for LOOKUP.
+#[test]
+fn limits_that_are_refused_are_asked_for_once_by_each_who_opens() {
+    let scene = Scene::new().told(FSINFO, |told| told.word(0, 13)).told(LOOKUP, |told| told.times = 0);
+    let mut storage = StorageArray::<1024, 1536, 8>::new();
+    let nfs = Nfs3::new(scene.client.clone());
+    let mut session = Session::new(storage.lend(), nfs, scene.line()).unwrap();
+    session.steps_max = 1000;
+    assert_eq!(session.run(&mut Open::new("/export/f")).map(|_| ()), Err(Error::TimedOut));
+    let asked = session.link.end.rpc.calls.iter().filter(|place| **place == FSINFO).count();
+    assert_eq!(asked, 1);
+}
+
 #[test]
 fn a_handle_has_1_to_64_bytes() {
     for (place, _) in [CALLS[1], CALLS[3]] {

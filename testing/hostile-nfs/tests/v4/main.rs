@@ -1,6 +1,7 @@
 //! NFSv4.
 
 mod asker;
+mod budgets;
 mod delays;
 mod fallback;
 mod founding;

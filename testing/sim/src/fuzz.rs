@@ -1,0 +1,198 @@
+//! What the targets of `testing/fuzz` do with their bytes. It is here so that it is built, and run for a moment, with all
+//! other tests. None of it returns anything: what must not be is a panic.
+
+use crate::dice::Dice;
+use crate::noise::{Fault, Strike};
+use crate::world::{Twist, run};
+use pagewire::inflight::Slot;
+use pagewire::nfs::{Nfs3, Nfs4, nfs4, v3, v4};
+use pagewire::smb::{self, Smb};
+use pagewire::wire::{Reader, Writer};
+use pagewire::{Close, Connect, Counters, List, Map, Open, Pages, Protocol, Read, Stat, StatBoth, Storage};
+use pagewire_hostile::{RECORDED, Side};
+use pagewire_line::{Heard, Link, Session};
+
+/// A target.
+pub type Target = fn(&[u8]);
+
+/// All of them, by the names that they have in `testing/fuzz`.
+pub const TARGETS: [(&str, Target); 4] =
+    [("decoders", decoders), ("again", again), ("received", received), ("worlds", worlds)];
+
+/// What the targets begin with: what the servers of the captures of `testing/hostile` said, as `received` takes it, and each
+/// message alone, behind its mark and behind its header.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for (kind, recorded) in (4..).zip(RECORDED) {
+        let conversation = recorded.conversation();
+        let said = conversation.all(Side::Server);
+        seeds.push([&[kind, 3], &said[..said.len().min(20_000)]].concat());
+        let runs = conversation.runs.iter().filter(|(side, _)| *side == Side::Server).take(12);
+        seeds.extend(runs.flat_map(|(_, run)| [4, 4 + 64].map(|at| run.get(at..).unwrap_or(&[]).to_vec())));
+    }
+    seeds
+}
+
+/// Every decoder of a message gets the same bytes.
+pub fn decoders(bytes: &[u8]) {
+    smb_decoders(bytes);
+    nfs_decoders(bytes);
+}
+
+fn smb_decoders(bytes: &[u8]) {
+    let _ = smb::header::Header::decode(bytes);
+    let _ = smb::negotiate::Response::decode(bytes);
+    let _ = smb::session_setup::Response::decode(bytes);
+    let _ = smb::tree_connect::Response::decode(bytes);
+    let _ = smb::create::Response::decode(bytes);
+    let _ = smb::close::Response::decode(bytes);
+    let _ = smb::echo::Response::decode(bytes);
+    let _ = smb::read::Head::decode(bytes);
+    let _ = smb::error_response::Response::decode(bytes);
+    let _ = smb::symlink::Symlink::decode(bytes);
+    let _ = smb::oplock_break::Notification::decode(bytes);
+    let _ = smb::ioctl::Response::decode(bytes);
+    let _ = smb::ioctl::ValidateNegotiateInfoResponse::decode(bytes);
+    let _ = smb::ioctl::AllocatedRange::decode(bytes);
+    let _ = smb::query_info::Response::decode(bytes);
+    let _ = smb::query_info::AllInformation::decode(bytes);
+    let _ = smb::query_info::NetworkOpenInformation::decode(bytes);
+    let _ = smb::query_info::FsFullSizeInformation::decode(bytes);
+    let _ = smb::query_directory::Response::decode(bytes);
+    let _ = smb::query_directory::Entries::new(bytes).take_while(|entry| entry.is_ok()).count();
+    let _ = smb::ntlm::Challenge::decode(bytes);
+    let _ = smb::spnego::decode(bytes);
+}
+
+fn nfs_decoders(bytes: &[u8]) {
+    let _ = pagewire::nfs::rpc::Reply::decode(bytes);
+    let _ = pagewire::nfs::portmap::Response::decode(bytes);
+    let _ = pagewire::nfs::mount::Response::decode(bytes);
+    let _ = v3::access::Response::decode(bytes);
+    let _ = v3::fsinfo::Response::decode(bytes);
+    let _ = v3::fsstat::Response::decode(bytes);
+    let _ = v3::getattr::Response::decode(bytes);
+    let _ = v3::lookup::Response::decode(bytes);
+    let _ = v3::read::Head::decode(bytes);
+    let _ = v3::readdir::decode(bytes, 0);
+    let _ = v3::readdirplus::decode(bytes, 0);
+    let _ = v3::readlink::Response::decode(bytes);
+    let _ = v4::compound::Results::decode(bytes, u32::MAX);
+    let _ = v4::read_plus::SegmentHead::decode(bytes);
+    let reader = || Reader::new(bytes);
+    let _ = v4::access::ResOk::decode(&mut reader());
+    let _ = v4::close::ResOk::decode(&mut reader());
+    let _ = v4::create_session::ResOk::decode(&mut reader());
+    let _ = v4::exchange_id::ResOk::decode(&mut reader());
+    let _ = v4::fs_locations::FsLocations::decode(&mut reader());
+    let _ = v4::getattr::ResOk::decode(&mut reader()).map(|known| known.obj_attributes.stat());
+    let _ = v4::getfh::ResOk::decode(&mut reader());
+    let _ = v4::open::ResOk::decode(&mut reader());
+    let _ = v4::open_confirm::ResOk::decode(&mut reader());
+    let _ = v4::read::Head::decode(&mut reader());
+    let _ = v4::read_plus::Head::decode(&mut reader());
+    let _ = v4::readdir::ResOk::decode(&mut reader(), 0);
+    let _ = v4::readlink::ResOk::decode(&mut reader());
+    let _ = v4::seek::ResOk::decode(&mut reader());
+    let _ = v4::sequence::ResOk::decode(&mut reader());
+    let _ = v4::setclientid::ResOk::decode(&mut reader());
+}
+
+/// What is decoded, encoded and decoded again is the same: of everything that the engine both says and hears.
+pub fn again(bytes: &[u8]) {
+    let mut room = [0; 1024];
+    let mut said = |encode: &dyn Fn(&mut Writer<'_>)| {
+        let mut writer = Writer::new(&mut room);
+        encode(&mut writer);
+        let len = writer.finish().expect("there is room");
+        room[..len].to_vec()
+    };
+    if let Ok(header) = smb::header::Header::decode(bytes) {
+        assert_eq!(smb::header::Header::decode(&said(&|w| header.encode(w))), Ok(header));
+    }
+    if let Some(Ok(header)) = bytes.first_chunk().map(smb::seal::TransformHeader::decode) {
+        assert_eq!(smb::seal::TransformHeader::decode(&header.encode()), Ok(header));
+    }
+    if let Ok(acknowledgment) = smb::oplock_break::Acknowledgment::decode(bytes) {
+        let bytes = said(&|w| acknowledgment.encode(w));
+        assert_eq!(smb::oplock_break::Acknowledgment::decode(&bytes), Ok(acknowledgment));
+    }
+    if let Ok(stateid) = v4::stateid::Stateid::decode(&mut Reader::new(bytes), "stateid") {
+        let bytes = said(&|w| stateid.encode(w));
+        assert_eq!(v4::stateid::Stateid::decode(&mut Reader::new(&bytes), "stateid"), Ok(stateid));
+    }
+    if let Ok(bitmap) = v4::bitmap::Bitmap::decode(&mut Reader::new(bytes), "bitmap") {
+        let bytes = said(&|w| bitmap.encode(w));
+        assert_eq!(v4::bitmap::Bitmap::decode(&mut Reader::new(&bytes), "bitmap"), Ok(bitmap));
+    }
+}
+
+/// The world of a seed, with faults that the bytes say: eight for the seed, and eight for each fault.
+pub fn worlds(bytes: &[u8]) {
+    let Some((seed, faults)) = bytes.split_first_chunk() else { return };
+    let strikes = faults.as_chunks().0.iter().take(8).map(|chunk| {
+        let mut dice = Dice(u64::from_le_bytes(*chunk) >> 8);
+        Strike { frame: chunk[0].into(), fault: Fault::draw(&mut dice) }
+    });
+    run(u64::from_le_bytes(*seed), Twist::default(), |world, _| world.strikes = strikes.collect());
+}
+
+/// A server that says these bytes, whatever it hears, and hangs up.
+struct Reciter<'b>(&'b [u8]);
+
+impl Link for Reciter<'_> {
+    fn send(&mut self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+
+    fn receive(&mut self, window: &mut [u8]) -> Heard {
+        let len = window.len().min(self.0.len());
+        let (said, rest) = self.0.split_at(len);
+        window[..len].copy_from_slice(said);
+        self.0 = rest;
+        if len == 0 { Heard::Closed } else { Heard::Bytes(len) }
+    }
+
+    fn connect(&mut self, _: u16) -> bool {
+        true
+    }
+}
+
+/// An engine hears these bytes.
+pub fn received(bytes: &[u8]) {
+    let _ = hear(bytes);
+}
+
+/// An engine hears the bytes from its first request on; what it counted. The first byte says what it speaks, the second what it is
+/// asked. The engine is the same each time, so what a server once said to it goes on beyond the handshake.
+pub fn hear(bytes: &[u8]) -> Option<Counters> {
+    let [kind, act, bytes @ ..] = bytes else { return None };
+    let counters = match kind % 10 {
+        0 => ask(Nfs3::new(pagewire::nfs::Config::new("/export", 0)), *act, bytes),
+        minor @ 1..4 => {
+            let config = nfs4::Config::new(b"a client", [7; 8], 0);
+            ask(Nfs4::new(nfs4::Config { minor: Some(u32::from(minor) - 1), ..config }), *act, bytes)
+        }
+        smb => ask(Smb::new(RECORDED[usize::from(smb) - 4].setup.config()), *act, bytes),
+    };
+    Some(counters)
+}
+
+fn ask<P: Protocol>(protocol: P, act: u8, bytes: &[u8]) -> Counters {
+    let (mut tx, mut rx, mut slots) = (vec![0; 4096], vec![0; 4096], [Slot::FREE; 8]);
+    let storage = Storage { tx: &mut tx, rx: &mut rx, slots: &mut slots };
+    let mut session = Session::new(storage, protocol, Reciter(bytes)).expect("it is enough");
+    let mut pages = [[0; 512]; 16];
+    let _ = match act % 4 {
+        0 => session.run(&mut Stat::new("names/x")).map(|_| ()),
+        1 => session.run(&mut StatBoth::new("names")).map(|_| ()),
+        2 => session.run(&mut List::new("names")),
+        _ => session.run(&mut Connect::new()),
+    };
+    if let Ok(file) = session.run(&mut Open::new("size-65537")) {
+        let _ = session.run(&mut Read::new(&file, 0, &mut Pages(&mut pages)));
+        let _ = session.run(&mut Map::new(&file, 0));
+        let _ = session.run(&mut Close::new(&file));
+    }
+    *session.client.counters()
+}

@@ -1,0 +1,219 @@
+//! SMB: as whom, how protected, and what the server is like.
+
+use crate::dice::Dice;
+use crate::side::{Side, Truth};
+use pagewire::smb::negotiate::{
+    AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM, AES_CMAC, AES_GMAC, HMAC_SHA256,
+};
+use pagewire::smb::{Dialect, Smb};
+use pagewire_hostile::{Server, Setup};
+use pagewire_model::{Cipher, Config, Content, Kind, Lie, Model, Sealing, Signing, Tree};
+
+/// A client and a server that speak SMB.
+#[derive(Debug)]
+pub struct SmbSide {
+    /// The client.
+    pub setup: Setup,
+    /// The server without its lies; what is odd and legal it always does.
+    pub config: Config,
+    /// What it lies about in the safety phase.
+    pub lies: Vec<Lie>,
+}
+
+const DIALECTS: [Dialect; 5] =
+    [Dialect::Smb202, Dialect::Smb210, Dialect::Smb300, Dialect::Smb302, Dialect::Smb311];
+
+impl SmbSide {
+    /// Any.
+    pub fn draw(dice: &mut Dice, len: u64) -> SmbSide {
+        let setup = match dice.below(5) {
+            0 => Setup::guest(dice.one_of(&DIALECTS)),
+            1 => Setup::user(),
+            2 | 3 => signed(dice),
+            _ => sealed(dice),
+        };
+        SmbSide { setup, config: config(dice, setup, len), lies: lies(dice) }
+    }
+}
+
+fn signed(dice: &mut Dice) -> Setup {
+    let algorithms: [&'static [u16]; 3] = [&[HMAC_SHA256], &[AES_CMAC], &[AES_GMAC]];
+    Setup::signed(dice.one_of(&DIALECTS), dice.one_of(&algorithms))
+}
+
+fn sealed(dice: &mut Dice) -> Setup {
+    let ciphers: [&'static [u16]; 4] = [&[AES_128_CCM], &[AES_128_GCM], &[AES_256_CCM], &[AES_256_GCM]];
+    let dialect = dice.one_of(&DIALECTS[2..]);
+    // Before 3.1.1 there is one, and it is not negotiated.
+    let ciphers = if dialect == Dialect::Smb311 { dice.one_of(&ciphers) } else { ciphers[0] };
+    Setup::sealed(dialect, ciphers)
+}
+
+fn config(dice: &mut Dice, setup: Setup, len: u64) -> Config {
+    let content = Content::Pattern { len, seed: dice.any() };
+    let tree = Tree::new().file("f", content).directory("d/sub");
+    let count = dice.scaled(6);
+    let tree = (0..count).fold(tree, |tree, n| {
+        let name = format!("d/{n:02}{}", "n".repeat(dice.below(80)));
+        tree.pattern(&name, dice.scaled(20) as u64)
+    });
+    // A guest can neither sign nor seal.
+    let may_seal = !setup.is_guest() && DIALECTS[2..].iter().any(|dialect| setup.dialects.contains(*dialect));
+    let sealing = match dice.below(4) {
+        0 if may_seal => Sealing::Session,
+        1 if may_seal => Sealing::Share,
+        _ => Sealing::Offered,
+    };
+    let mut ciphers = vec![Cipher::Aes128Gcm, Cipher::Aes128Ccm, Cipher::Aes256Gcm, Cipher::Aes256Ccm];
+    let mut signing = vec![Signing::AesGmac, Signing::AesCmac, Signing::HmacSha256];
+    ciphers.rotate_left(dice.below(4));
+    signing.rotate_left(dice.below(3));
+    Config {
+        tree,
+        guest: setup.is_guest(),
+        signing_required: !setup.is_guest() && dice.once_in(2),
+        sealing,
+        ciphers,
+        signing,
+        max_read_size: dice.one_of(&[512, 4096, 10_000, 65_536, 1 << 20]),
+        credits_max: dice.one_of(&[1, 2, 3, 8, 512]),
+        seed: [dice.any() as u8; 32],
+        lies: habits(dice, sealing),
+        ..Config::default()
+    }
+}
+
+/// What is odd and legal.
+fn habits(dice: &mut Dice, sealing: Sealing) -> Vec<Lie> {
+    let mut habits = Vec::new();
+    let short = 64 + dice.below(5000) as u32;
+    // Not both: a reply would come before the word that it is still to come.
+    habits.push(dice.one_of(&[Lie::ReverseReads, Lie::PendingOnce, Lie::PendingTimes(3), Lie::KeepAlives]));
+    habits.push(dice.one_of(&[Lie::KeepAlives, Lie::NameDotDot, Lie::ZeroGuid]));
+    habits.push(dice.one_of(&[Lie::DataGap, Lie::ShortReads(short)]));
+    habits.push(Lie::OplockBreak { nth: 1 + dice.below(4) });
+    habits.push(dice.one_of(&[
+        Lie::RefuseTreeConnectChain,
+        Lie::RefuseBehindTreeConnect,
+        Lie::RefuseRelatedHandle,
+        Lie::SealTreeConnectChain,
+    ]));
+    habits.retain(|_| dice.once_in(4));
+    // A READ in the clear, behind TREE_CONNECT, is refused at once there.
+    let at_once = |habit: &Lie| !matches!(habit, Lie::PendingOnce | Lie::PendingTimes(_));
+    habits.retain(|habit| sealing != Sealing::Share || at_once(habit));
+    habits
+}
+
+/// What is not, two times in three.
+fn lies(dice: &mut Dice) -> Vec<Lie> {
+    match dice.below(3) {
+        0 => vec![lie(dice)],
+        1 => vec![lie(dice), lie(dice)],
+        _ => Vec::new(),
+    }
+}
+
+fn lie(dice: &mut Dice) -> Lie {
+    let nth = 1 + dice.scaled(5);
+    let at = dice.scaled(15) as u64;
+    dice.one_of(&[
+        Lie::GrantNothing,
+        Lie::GrantNothingForReads,
+        Lie::DuplicateReads,
+        Lie::UnknownMessageId,
+        Lie::WrongCommand,
+        Lie::PendingTimes(17),
+        Lie::PendingForEver,
+        Lie::SignatureWrong { nth },
+        Lie::Unsigned { nth },
+        Lie::SealTagWrong { nth },
+        Lie::CiphertextWrong { nth },
+        Lie::PlaintextOnSealed { nth },
+        Lie::TransformSessionId { nth },
+        Lie::TransformNested { nth },
+        Lie::OriginalMessageSize { nth },
+        Lie::Compressed,
+        Lie::NotAResponse,
+        Lie::ReadStructureSize,
+        Lie::DataLengthBeyondFrame,
+        Lie::DataLengthBeyondAsked,
+        Lie::DataOffsetOutside,
+        Lie::DataOffsetBeforeBody,
+        Lie::EmptyReads,
+        Lie::EndOfFileAt(at),
+        Lie::TruncatedAfterOpen(at),
+        Lie::SessionExpired { nth },
+        Lie::ChainShort,
+        Lie::ChainReversed,
+        Lie::NextCommandBeyond,
+        Lie::NextCommandUnaligned,
+        Lie::NextCommandTooSmall,
+        Lie::FrameTooLong,
+        Lie::TruncateAt(at),
+        Lie::MaxReadSize([0, 1, 4095, u32::MAX][nth % 4]),
+        Lie::DialectRevision([0x0202, 0x0210, 0x0300, 0x0311, 0x02FF, 0x0400][nth % 6]),
+        Lie::CipherId(nth as u16),
+        Lie::SigningId(nth as u16),
+        Lie::NegotiateWithoutPreauth,
+        Lie::ValidateDowngrade,
+        Lie::GuestFlag,
+        Lie::AvPairsBeyond,
+        Lie::AvPairsNeverEnd,
+        Lie::ListingNeverEnds,
+        Lie::NameWithSlash,
+        Lie::NameWithBackslash,
+        Lie::NameWithNul,
+        Lie::NameLengthBeyond,
+        Lie::EmptyPages,
+        Lie::EntryOffsetBeyond,
+        Lie::EntryOffsetTooSmall,
+    ])
+}
+
+impl Side for SmbSide {
+    type Protocol = Smb<'static>;
+    type End = Server;
+    const FRAGMENTS: bool = false;
+
+    fn name(&self) -> String {
+        let protection = match self.setup {
+            setup if setup.seal == pagewire::smb::Policy::Always => "sealed",
+            setup if setup.is_protected() => "signed",
+            setup if setup.is_guest() => "guest",
+            _ => "any",
+        };
+        format!("smb {protection}")
+    }
+
+    fn protocol(&self, _: usize) -> Smb<'static> {
+        Smb::new(self.setup.config())
+    }
+
+    fn server(&self) -> Server {
+        let lies = [&self.config.lies[..], &self.lies].concat();
+        Server(Model::new(Config { lies, ..self.config.clone() }))
+    }
+
+    fn healed(&self, _: Server) -> Server {
+        Server(Model::new(self.config.clone()))
+    }
+
+    fn lies(&self) -> bool {
+        !self.lies.is_empty()
+    }
+
+    fn protects(&self) -> bool {
+        self.setup.is_protected()
+    }
+
+    fn truth(&self) -> Truth {
+        let Some(Kind::File(content)) = self.config.tree.get("f").map(|node| &node.kind) else {
+            unreachable!("it is a file")
+        };
+        let mut entries: Vec<_> =
+            self.config.tree.children("d").map(|node| (node.name.clone(), node.len())).collect();
+        entries.sort();
+        Truth { file: "f", content: content.read(0, usize::MAX >> 1), directory: "d", entries }
+    }
+}

@@ -1,0 +1,42 @@
+//! The bodies of the fuzz targets, for a moment: what servers once said, and what becomes of it when it is changed a little.
+
+use pagewire_sim::dice::Dice;
+use pagewire_sim::fuzz::{TARGETS, hear, seeds};
+
+fn changed(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for _ in 0..1 + dice.below(4) {
+        let at = dice.below(bytes.len().max(1));
+        match (dice.below(4), bytes.get_mut(at)) {
+            (0, _) => bytes.truncate(at),
+            (1, Some(byte)) => *byte = dice.one_of(&[0, 1, 0x7F, 0x80, 0xFF]),
+            (2, _) => bytes.insert(at, dice.any() as u8),
+            (_, Some(byte)) => *byte ^= 1 << dice.below(8),
+            (_, None) => {}
+        }
+    }
+    bytes
+}
+
+#[test]
+fn no_target_panics_at_what_servers_said_or_at_what_is_like_it() {
+    let mut dice = Dice(1);
+    for seed in seeds() {
+        for (name, target) in TARGETS {
+            // A world takes milliseconds, all else microseconds.
+            let times = if name == "worlds" { 1 } else { 20 };
+            target(&seed);
+            (0..times).for_each(|_| target(&changed(&seed, &mut dice)));
+        }
+    }
+}
+
+/// Without this the seeds might lead nowhere, and nobody would see it.
+#[test]
+fn what_a_server_said_leads_to_an_open_file() {
+    for seed in seeds().iter().filter(|seed| seed.get(1) == Some(&3) && seed.len() > 10_000) {
+        let counters = hear(seed).expect("there are more bytes than two");
+        // NEGOTIATE, SESSION_SETUP twice, TREE_CONNECT, CREATE; and at 3.0 one more.
+        assert!(counters.responses >= 5, "kind {}: {counters:?}", seed[0]);
+    }
+}
