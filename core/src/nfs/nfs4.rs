@@ -190,7 +190,7 @@ impl<'s> Nfs4<'s> {
         let slotid = sequence.map_or(0, |args| args.slotid);
         let slot = Slot::awaiting(self.xid.into(), sent.kind(), slotid, extent);
         match sent.what {
-            What::Close => out.expect_nothing(slot)?,
+            What::Close | What::DestroySession | What::DestroyClientid => out.expect_nothing(slot)?,
             What::ReclaimComplete if extent.len == 0 => out.expect_nothing(slot)?,
             _ => out.expect(slot)?,
         }
@@ -327,7 +327,7 @@ impl Protocol for Nfs4<'_> {
     ) -> Result<Progress, Error> {
         match ask {
             Ask::Connect => self.connect(stage, out),
-            Ask::Disconnect => self.disconnect(stage, out),
+            Ask::Disconnect => self.disconnect(out),
             _ => self.encode_ask(ask, stage, out),
         }
     }

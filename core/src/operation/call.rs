@@ -111,8 +111,9 @@ operation! {
 
 operation! {
     /// Tells the server that it need remember nothing of this client any more, where a protocol has words for that. The last
-    /// operation of a connection, also if it is dropped half-way; another one connects again. A refusal has no consequence, and
-    /// leaving it out has none but that the server remembers for a while.
+    /// operation of a connection, also if it is dropped half-way; another one connects again. `Done` as soon as it is sent: nobody
+    /// waits for the reply. A refusal has no consequence, and leaving it out, or closing the connection before the server has looked at
+    /// it, has none but that the server remembers for a while.
     Disconnect() asks Ask::Disconnect, gives (): _ => ()
 }
 

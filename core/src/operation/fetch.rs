@@ -5,6 +5,7 @@ use super::{Arrival, Content, Job, Lend, Operation};
 use crate::attributes::Attributes;
 use crate::error::Error;
 use crate::inflight::{Slot, Ticket};
+use crate::limits::HOLE_LEN_MIN;
 use crate::outgoing::Outbox;
 use crate::page::{self, Sink};
 use crate::protocol::{Answer, Ask, File, Progress, Protocol};
@@ -298,9 +299,11 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
     }
 }
 
-/// How much of the start of a file is lent from the heads: nothing of one with holes, which are told to who reads the tail.
+/// How much of the start of a file is lent from the heads: nothing of one with holes, which are told to who reads the tail, unless
+/// it is so short that none would be.
 fn head_of(attributes: &Attributes, head_len: u32) -> u32 {
-    if attributes.sparse { 0 } else { attributes.len.min(head_len.into()) as u32 }
+    let may_have_holes = attributes.sparse && attributes.len >= HOLE_LEN_MIN;
+    if may_have_holes { 0 } else { attributes.len.min(head_len.into()) as u32 }
 }
 
 impl<P: Protocol> Lane<'_, P> {

@@ -68,6 +68,17 @@ fn files_of_every_length_come_whole_and_in_order_and_are_closed_whatever_the_roo
 }
 
 #[test]
+fn the_start_of_a_file_that_is_too_short_for_a_hole_is_lent_whatever_is_said_of_holes() {
+    let mut memory = Memory::slots(4);
+    let peer = Peer { holes: vec![(100, 200)], plus: true, read_len_max: 65_536, ..Peer::with_file(700) };
+    let mut world = World::connected(&mut memory, peer);
+    let came = fetch(&mut world, &["file"], &Room { lanes: 1, heads: 2, pages: 4 });
+    assert_eq!(came[0].as_ref().map(|(bytes, end)| (bytes.len(), *end)), Ok((700, 700)));
+    let counters = world.client.counters();
+    assert_eq!((counters.file_bytes, counters.hole_bytes), (700, 0), "nobody asks for the holes");
+}
+
+#[test]
 fn what_is_refused_is_told_in_its_place_and_the_others_come() {
     let mut memory = Memory::slots(5);
     let mut world = World::connected(&mut memory, Peer::with_file(1500));

@@ -106,6 +106,7 @@ impl<V: Version> Scene<V> {
                 tail: 12_345,
                 directory: "/export/d",
                 looks_at: "/export/d/entry-07",
+                top: "/export",
             },
             chunks: Chunks::Whole,
             cut: None,
@@ -189,6 +190,7 @@ impl<V: Version> Scene<V> {
             file: Lent::data(file),
             entries: tree.children(self.program.directory).map(child).collect(),
             attributes: tree.get(self.program.looks_at).map(V::attributes),
+            top: tree.get(self.program.top).map(V::attributes),
             space: Some(SPACE),
         }
     }

@@ -9,7 +9,7 @@ use pagewire_line::{Link, Session};
 /// A byte that no page has before it is asked for.
 const FRESH: u8 = 0xAA;
 
-/// What is asked: connect, open, a stream, a read, close, list, stat, statfs.
+/// What is asked: connect, open, a stream, a read, close, list, stat twice, statfs.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// The file to read.
@@ -22,6 +22,8 @@ pub struct Program {
     pub directory: &'static str,
     /// The file to look at.
     pub looks_at: &'static str,
+    /// The directory to look at, to which NFSv3 needs no LOOKUP.
+    pub top: &'static str,
 }
 
 /// What came of it, as far as it came.
@@ -37,6 +39,8 @@ pub struct Story {
     pub entries: Vec<(String, Attributes)>,
     /// What the file looked at is.
     pub attributes: Option<Attributes>,
+    /// What the directory looked at is.
+    pub top: Option<Attributes>,
     /// What space there is.
     pub space: Option<Space>,
 }
@@ -69,6 +73,7 @@ impl Program {
         session
             .run_each(&mut list, |entry| story.entries.push((entry.name.to_string(), entry.attributes)))?;
         story.attributes = Some(session.run(&mut Stat::new(self.looks_at))?);
+        story.top = Some(session.run(&mut Stat::new(self.top))?);
         story.space = Some(session.run(&mut Statfs::new(self.directory))?);
         Ok(())
     }

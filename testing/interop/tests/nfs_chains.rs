@@ -73,7 +73,13 @@ fn an_nfs4_session_takes_the_fewest_round_trips() {
             ];
             let list = trips(&|session| assert_eq!(names(session), 1000));
             let many = trips(&|session| assert_eq!(fetch(session, &hundred(), 60), [4096; 100]));
-            println!("{server} 4.{minor}: {single:?}, 1000 names {list}, 100 files {many}");
+            let slots = with_new_nfs4::<70_000, 64, _>(address, Some(minor), |session| {
+                session.run(&mut Stat::new(FILE)).unwrap();
+                session.client.protocol().session_slots()
+            });
+            println!(
+                "{server} 4.{minor}: {single:?}, 1000 names {list}, 100 files {many} with {slots:?} slots"
+            );
             assert_eq!(single, [floor; 4], "{server} 4.{minor}");
         }
     }

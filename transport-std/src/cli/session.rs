@@ -108,7 +108,8 @@ pub trait Session {
     /// Adds what it has cost to `stats`. Once, at its end.
     fn account(&self, stats: &mut Stats);
 
-    /// Tells the server that this is the end, so that it can forget the client. What it says about it is of no interest.
+    /// Tells the server that this is the end, so that it can forget the client. What it says about it is of no interest and not waited
+    /// for: a server that finds the connection closed when it says it (NFS-Ganesha) forgets the session at once, and the rest later.
     fn leave(&mut self);
 }
 
@@ -130,7 +131,7 @@ pub struct Connection<'m, P: Spoken> {
 /// What makes a connection, and makes it anew: nothing of one outlives it.
 type Dial<'m, P> = Box<dyn Fn() -> Result<(P, Tcp), Failure> + 'm>;
 
-/// How long the server may take to let a client go that has all it wanted.
+/// How long the server may take for replies that nobody waited for, if these keep it from letting a client go.
 const LEAVING_MS: u32 = 1000;
 
 /// Connects to an SMB server, and says nothing to it yet.

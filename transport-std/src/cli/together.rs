@@ -7,6 +7,7 @@ use super::stats::Report;
 use super::target::Target;
 use super::transfer::Writer;
 use super::url::Url;
+use pagewire::limits::HOLE_LEN_MIN;
 use pagewire::{Attributes, Content, Error, Fetched, Kind, Pages, Reason};
 use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -69,7 +70,8 @@ impl<'h> Together<'h> {
 
 /// Whether all of a file comes with its head.
 fn is_small(file: &Attributes, head_pages: usize) -> bool {
-    file.kind == Kind::File && !file.sparse && file.len <= (head_pages * HEAD_PAGE_LEN) as u64
+    let may_have_holes = file.sparse && file.len >= HOLE_LEN_MIN;
+    file.kind == Kind::File && !may_have_holes && file.len <= (head_pages * HEAD_PAGE_LEN) as u64
 }
 
 /// Files that are served together, and what came of them so far.
@@ -147,15 +149,18 @@ mod tests {
     #[test]
     fn what_was_long_is_followed_by_one_alone_and_what_was_short_by_more_each_time() {
         let mut heads = [[0; HEAD_PAGE_LEN]; 4];
+        assert!(!is_small(
+            &Attributes { kind: Kind::File, sparse: true, len: HOLE_LEN_MIN, ..Attributes::default() },
+            200
+        ));
         let mut together = Together::new(&mut heads, 2);
         let file = |len| Attributes { kind: Kind::File, len, ..Attributes::default() };
         together.saw(&file(1024));
         assert_eq!(together.files, usize::MAX, "the first of many");
-        for long in [file(1025), Attributes { sparse: true, ..file(1) }] {
-            together.saw(&long);
-            assert_eq!(together.files, 0);
-        }
-        together.saw(&file(0));
+        together.saw(&file(1025));
+        assert_eq!(together.files, 0);
+        // ksmbd calls every file sparse.
+        together.saw(&Attributes { sparse: true, ..file(1) });
         assert_eq!(together.files, 1);
     }
 

@@ -137,8 +137,8 @@ impl<'c> Visitor<'c> {
                 (urls.len(), None)
             }
         };
-        session.account(&mut report.stats);
         session.leave();
+        session.account(&mut report.stats);
         served
     }
 

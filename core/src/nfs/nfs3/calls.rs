@@ -25,6 +25,10 @@ pub struct Stage {
     found: Option<Found>,
     /// A file is to be opened, and not only looked at.
     opens: bool,
+    /// What a LOOKUP tells of what it finds is all that is wanted at the path's end.
+    looks: bool,
+    /// The LOOKUP in flight leads there.
+    is_last: bool,
     cookie: u64,
     cookieverf: [u8; 8],
     /// How many replies the listing has brought, and where it stood after a power of two of them: what comes there
@@ -93,6 +97,7 @@ impl Nfs3<'_> {
             progress => return Ok(progress),
         }
         stage.opens = matches!(ask, Ask::Open { .. });
+        stage.looks = stage.opens || matches!(ask, Ask::Stat { space: false, .. });
         match ask {
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Look { handle } => self.send_getattr(handle, out),
@@ -148,7 +153,7 @@ impl Nfs3<'_> {
                 Some((name, end)) => {
                     check_name(name)?;
                     let progress = self.send_lookup(found.handle, name, out)?;
-                    stage.until = end;
+                    (stage.until, stage.is_last) = (end, component(path, end).is_none());
                     Ok(progress)
                 }
                 None => {
@@ -332,8 +337,13 @@ impl Nfs3<'_> {
                 let response = lookup::Response::decode(body)?;
                 stage.at = stage.until;
                 stage.found = Some(Found { handle: response.object, attributes: response.obj_attributes });
-                if response.obj_attributes.is_none() {
-                    stage.phase = Phase::Looking;
+                match response.obj_attributes {
+                    None => stage.phase = Phase::Looking,
+                    Some(known) if stage.looks && stage.is_last && known.file_type != FileType::Symlink => {
+                        stage.end();
+                        return attributes(known, Procedure::LOOKUP, stage);
+                    }
+                    Some(_) => {}
                 }
                 Ok(Answer::Nothing)
             }
@@ -348,7 +358,9 @@ impl Nfs3<'_> {
                 stage.phase = Phase::Walking;
                 Ok(Answer::Nothing)
             }
-            Procedure::GETATTR => attributes(getattr::Response::decode(body)?.obj_attributes, stage),
+            procedure @ Procedure::GETATTR => {
+                attributes(getattr::Response::decode(body)?.obj_attributes, procedure, stage)
+            }
             Procedure::FSSTAT => Ok(Answer::Space(fsstat::Response::decode(body)?.space())),
             Procedure::READ => {
                 let head = read::Head::decode(body)?;
@@ -384,14 +396,14 @@ fn found(stage: &Stage) -> Result<Found, Error> {
     stage.found.ok_or(Error::Invalid("nothing was found yet"))
 }
 
-/// What GETATTR says of the path's end.
-fn attributes(known: Fattr3, stage: &Stage) -> Result<Answer<Fh>, Error> {
+/// What GETATTR, or the last LOOKUP, says of the path's end.
+fn attributes(known: Fattr3, procedure: Procedure, stage: &Stage) -> Result<Answer<Fh>, Error> {
     let attributes: Attributes = known.attributes();
     if !stage.opens {
         return Ok(Answer::Attributes(attributes));
     }
     match attributes.kind {
-        Kind::Directory => Err(Error::Refused(Status::ISDIR.refusal(Procedure::GETATTR))),
+        Kind::Directory => Err(Error::Refused(Status::ISDIR.refusal(procedure))),
         _ => Ok(Answer::Opened(File { handle: found(stage)?.handle, attributes })),
     }
 }

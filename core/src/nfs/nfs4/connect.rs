@@ -8,7 +8,8 @@ use super::{MINOR_MAX, Nfs4, OPS_ASKED, OPS_MIN, READ_LEN_MAX, READ_LEN_UNTOLD, 
 use crate::error::Error;
 use crate::nfs::v4::create_session::{self, ChannelAttrs};
 use crate::nfs::v4::{
-    Op, Results, Status, destroy_clientid, destroy_session, exchange_id, fattr4, getattr, reclaim_complete,
+    Op, Ops, Results, Status, destroy_clientid, destroy_session, exchange_id, fattr4, getattr,
+    reclaim_complete,
 };
 use crate::outgoing::Outbox;
 use crate::protocol::Progress;
@@ -61,32 +62,45 @@ impl Nfs4<'_> {
         }
     }
 
-    /// DESTROY_SESSION, then DESTROY_CLIENTID. What the server says to them does not matter.
-    pub(super) fn disconnect(&mut self, stage: &Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        if self.standing == Standing::Stranger || stage.phase == Phase::Ended {
+    /// DESTROY_SESSION, and DESTROY_CLIENTID behind it. Nobody waits for the replies: what the server says does not matter.
+    pub(super) fn disconnect(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        if self.standing == Standing::Stranger {
             return Ok(Progress::Complete);
-        }
-        if !out.is_quiet() {
-            return Ok(Progress::Wait);
         }
         match self.close(out)? {
             Progress::Complete if self.minor > 0 => {}
             // Minor version 0 has no more to say.
             progress => return Ok(progress),
         }
-        let (clientid, sessionid) = (self.client.0, self.session.as_ref().map(Session::id));
-        let what = if sessionid.is_some() { What::DestroySession } else { What::DestroyClientid };
-        let progress = self.send(Sent::new(what, false, 0), None, Extent::default(), out, &|ops| {
-            match sessionid {
-                Some(sessionid) => destroy_session::Args { sessionid }.encode(ops),
-                None => destroy_clientid::Args { clientid }.encode(ops),
+        let session = self.session.as_ref().filter(|_| self.standing > Standing::Client);
+        match session.map(Session::id) {
+            // One that is in use is not destroyed.
+            Some(_) if !out.is_quiet() => Ok(Progress::Wait),
+            Some(sessionid) => self.send_farewell(What::DestroySession, Standing::Client, out, &|ops| {
+                destroy_session::Args { sessionid }.encode(ops);
+                Ok(())
+            }),
+            None => {
+                let clientid = self.client.0;
+                self.send_farewell(What::DestroyClientid, Standing::Stranger, out, &|ops| {
+                    destroy_clientid::Args { clientid }.encode(ops);
+                    Ok(())
+                })
             }
-            Ok(())
-        })?;
+        }
+    }
+
+    fn send_farewell(
+        &mut self,
+        what: What,
+        standing: Standing,
+        out: &mut Outbox<'_, '_>,
+        encode: &dyn Fn(&mut Ops<'_, '_>) -> Result<(), Error>,
+    ) -> Result<Progress, Error> {
+        let progress = self.send(Sent::new(what, false, 0), None, Extent::default(), out, encode)?;
         if progress == Progress::Sent {
             // At once: what is asked next must not go after it.
-            self.limits_known = false;
-            self.standing = if sessionid.is_some() { Standing::Client } else { Standing::Stranger };
+            (self.limits_known, self.standing) = (false, standing);
         }
         Ok(progress)
     }

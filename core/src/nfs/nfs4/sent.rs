@@ -46,6 +46,7 @@ pub(super) enum What {
     OpenConfirm,
     SetClientid,
     ConfirmClientid,
+    /// Nobody waits for the replies to these two.
     DestroySession,
     DestroyClientid,
 }

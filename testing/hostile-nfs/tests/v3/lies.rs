@@ -245,7 +245,7 @@ fn a_handle_has_1_to_64_bytes() {
         for len in [1, 64] {
             let played = Scene::new().told(place, handle(len)).play();
             // Another's handle: the server does not know it.
-            let during = if place == MNT { "FSINFO" } else { "GETATTR" };
+            let during = if place == MNT { "FSINFO" } else { "READ" };
             played.is_refused(Reason::Expired, 10_001, "NFS3ERR_BADHANDLE", during);
         }
     }

@@ -4,7 +4,7 @@ use pagewire::{Error, Reason};
 use pagewire_hostile_nfs::v3::{Played, Scene};
 use pagewire_hostile_nfs::{Kind, Place, Told, Tree};
 
-const GETATTR: Place = (100_003, 1);
+const LOOKUP: Place = (100_003, 3);
 const READ: Place = (100_003, 6);
 
 /// Where in the results, with attributes, they stand.
@@ -91,8 +91,8 @@ fn an_end_in_the_middle_is_where_the_file_ends_now() {
             (scene.config.brings, scene.judges) = (brings, false);
         });
         // It was longer when it was opened.
-        let longer = |told: &mut Told| told.word(28, 20_003);
-        let played = scene.told_once(GETATTR, 0, longer).play();
+        let longer = |told: &mut Told| told.word(56, 20_003);
+        let played = scene.told_once(LOOKUP, 0, longer).play();
         let truth = played.scene.truth();
         assert_eq!(played.outcome, Ok(()), "{now}");
         assert_eq!(played.story.opened.map(|was| was.len), Some(20_003));
@@ -163,7 +163,7 @@ fn replies_that_are_exchanged_go_where_their_numbers_say() {
     // Nothing tells a wrong byte from a right one; but the places are those that were asked for, and no others.
     let scene = Scene::new().with(|scene| scene.judges = false);
     let [first, second] = [0, 1].map(|nth| {
-        let xid = 0xFFFF_FFF8_u32.wrapping_add(6 + 1 - nth);
+        let xid = 0xFFFF_FFF8_u32.wrapping_add(5 + 1 - nth);
         move |told: &mut Told| told.message[..4].copy_from_slice(&xid.to_be_bytes())
     });
     let played: Played = scene.told_once(READ, 0, first).told_once(READ, 1, second).play();

@@ -188,7 +188,10 @@ fn a_client_that_says_goodbye_is_forgotten() {
     for minor in 0..3 {
         connected(&Scene::new().minor(minor), |session| {
             session.abandon(Open::new("/export/f"), 1);
+            session.run(&mut Stat::new("")).unwrap();
+            let waited = session.client.counters().round_trips;
             session.run(&mut Disconnect::new()).unwrap();
+            assert_eq!(session.client.counters().round_trips, waited, "nobody waits for the replies");
             let server = &session.link.end;
             assert_eq!((server.session_count(), server.client_count()), (0, 0));
             // Once is enough, and what is asked then begins anew.

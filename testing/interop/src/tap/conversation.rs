@@ -3,9 +3,6 @@
 use super::Protocol;
 use super::stream::{Message, Part, Stream};
 
-/// With what an NFS client asks to be forgotten. It is not counted, nor is anything behind it.
-const LEAVING: [&str; 2] = ["DESTROY_SESSION", "DESTROY_CLIENTID"];
-
 /// What was said on a connection, or on several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -87,8 +84,6 @@ struct Connection {
     trip: u32,
     /// The largest trip that the frame being received answers.
     answers: u32,
-    /// The client has asked to be forgotten: what follows is no part of a job.
-    leaves: bool,
 }
 
 impl Conversation {
@@ -105,15 +100,13 @@ impl Conversation {
             asked: Vec::new(),
             trip: 0,
             answers: 0,
-            leaves: false,
         });
         self.connections.len() - 1
     }
 
     /// These bytes came from the client.
     pub fn sent(&mut self, number: usize, bytes: &[u8]) {
-        let Connection { tally, sent, asked, trip, leaves, .. } = &mut self.connections[number];
-        let before = tally.clone();
+        let Connection { tally, sent, asked, trip, .. } = &mut self.connections[number];
         tally.bytes_sent += bytes.len() as u64;
         sent.push(bytes, &mut |part| match part {
             Part::Begin => {
@@ -121,23 +114,16 @@ impl Conversation {
                 self.known = self.answered;
             }
             Part::Message(message) => {
-                *leaves |= message.names.iter().any(|name| LEAVING.contains(name));
                 tally.request(&message);
                 asked.push((message.id, *trip));
             }
             Part::End => tally.frames_sent += 1,
         });
-        if *leaves {
-            *tally = before;
-        }
     }
 
     /// These bytes of the server were passed to the client.
     pub fn received(&mut self, number: usize, bytes: &[u8]) {
-        let Connection { tally, received, asked, answers, leaves, .. } = &mut self.connections[number];
-        if *leaves {
-            return;
-        }
+        let Connection { tally, received, asked, answers, .. } = &mut self.connections[number];
         tally.bytes_received += bytes.len() as u64;
         received.push(bytes, &mut |part| match part {
             Part::Begin => *answers = 0,

@@ -82,18 +82,49 @@ impl Link {
         Ok(Link { client, server, up: Buffer::new(), down: Buffer::new(), number })
     }
 
-    /// Passes on what can be, until one side has ended. What the client has said is seen before anything is passed to it, so that it is not
-    /// taken for an answer to that. The end is an error.
+    /// Passes on what can be, until one side has ended, which is an error.
     fn advance(&mut self, conversation: &mut Conversation) -> io::Result<()> {
+        let outcome = self.pass(conversation);
+        if outcome.is_err() {
+            let reset = self.was_reset(&outcome);
+            // What the client said before it went may not be read yet.
+            while self.hear(conversation).is_ok_and(|len| len > 0) {
+                if self.up.drain(&self.server).is_err() {
+                    break;
+                }
+            }
+            if reset {
+                conversation.reset(self.number);
+            }
+        }
+        outcome
+    }
+
+    fn hear(&mut self, conversation: &mut Conversation) -> io::Result<usize> {
+        let len = self.up.fill(&self.client)?;
+        conversation.sent(self.number, self.up.rest());
+        Ok(len)
+    }
+
+    /// Whether the client has closed it with something unread. If that was there, the connection is reset at once. If it is passed to
+    /// it after that, the connection is reset later, and until then what was passed is not acknowledged as the end was.
+    fn was_reset(&self, outcome: &io::Result<()>) -> bool {
+        let resets =
+            |error: &io::Error| matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
+        let mut unacknowledged: libc::c_int = 0;
+        // SAFETY: it writes one number there.
+        unsafe { libc::ioctl(self.client.as_raw_fd(), libc::TIOCOUTQ, &mut unacknowledged) };
+        outcome.as_ref().is_err_and(resets)
+            || self.client.take_error().is_ok_and(|error| error.is_some())
+            || unacknowledged > 0
+    }
+
+    /// What the client has said is seen before anything is passed to it, so that it is not taken for an answer to that.
+    fn pass(&mut self, conversation: &mut Conversation) -> io::Result<()> {
         loop {
             let mut moved = 0;
             if self.up.is_empty() {
-                moved += self.up.fill(&self.client).inspect_err(|error| {
-                    if error.kind() == ErrorKind::ConnectionReset {
-                        conversation.reset(self.number);
-                    }
-                })?;
-                conversation.sent(self.number, self.up.rest());
+                moved += self.hear(conversation)?;
             }
             moved += self.up.drain(&self.server)?.len();
             let passed = self.down.drain(&self.client)?;
@@ -153,5 +184,29 @@ impl Buffer {
             }
         }
         Ok(&self.bytes[from..self.from])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (one, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn what_is_passed_to_a_client_that_has_gone_is_unread() {
+        let ((client, gone), (server, _far)) = (pair(), pair());
+        let mut conversation = Conversation::new(Protocol::Rpc);
+        let mut link = Link::new(client, server, conversation.connected()).unwrap();
+        drop(gone);
+        // Its end is not looked at before this is sent on.
+        (link.up.to, link.down.to) = (4, 4);
+        link.advance(&mut conversation).unwrap_err();
+        let tally = &conversation.into_tallies()[0];
+        assert_eq!((tally.bytes_received, tally.unread), (4, 1));
     }
 }
