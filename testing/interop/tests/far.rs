@@ -1,6 +1,7 @@
 //! Servers far away, beside Samba's own client and those of libnfs in one run. `testing/servers/far` makes the way long.
 //!
-//! Times are reported. What is asserted is only that no job takes much longer than with the others.
+//! Times are reported. What is asserted is only that no job takes much longer than with the others, and that a big read fills the
+//! link.
 
 use pagewire_interop::command::{libnfs, pagewire, smbclient};
 use pagewire_interop::usage::measure;
@@ -19,6 +20,9 @@ const BEGIN: Duration = Duration::from_secs(3);
 const WINDOW: Duration = Duration::from_millis(500);
 /// 10 MiB in flight: more than the link holds, 7.5 MB.
 const IN_FLIGHT: [&str; 2] = ["--in-flight", "40"];
+/// So much of the link is used over a [`WINDOW`] within the first seconds of a big read, at the latest try.
+const FILLS_PERCENT: f64 = 90.0;
+const TRIES: usize = 3;
 const FILE: &str = "many/file-00";
 
 /// What is done, by whom.
@@ -77,7 +81,7 @@ fn no_job_takes_longer_than_with_others_over_a_long_way() {
         let running: Vec<_> = long.iter_mut().map(|job| scope.spawn(|| job.run())).collect();
         late.extend(running.into_iter().filter_map(|job| job.join().unwrap()));
     });
-    big_reads(&lab.samba, ganesha);
+    late.extend(big_reads(&lab.samba, ganesha));
     assert!(late.is_empty(), "{}", late.join("\n"));
 }
 
@@ -130,7 +134,9 @@ fn nfs(server: &str, version: &str, dir: &Path) -> (Vec<Job>, Job) {
     (short, job(name("100 files"), many(version, url, dir), None))
 }
 
-fn big_reads(samba: &str, ganesha: &str) {
+/// Returns what does not fill the link within the first seconds.
+fn big_reads(samba: &str, ganesha: &str) -> Vec<String> {
+    let mut slow = Vec::new();
     println!("first 3 s of a big read, {IN_FLIGHT:?}: best half second, all");
     let (host, nfs, mount) = nfs_address(ganesha);
     let smb = format!("smb://lab@{samba}/big/big-1024");
@@ -141,13 +147,22 @@ fn big_reads(samba: &str, ganesha: &str) {
     for (url, version) in dialects.into_iter().chain([(&nfs3, "3")]).chain(versions) {
         for page in ["4K", "16K", "64K"] {
             let mut command = ours(version, &["cat", "-q", "--page", page, url]);
-            let arrived = arrivals(command.args(IN_FLIGHT));
-            let percent = |rate: f64| 100.0 * rate / LINK_RATE;
-            let mean = arrived.last().map_or(0, |last| last.1) as f64 / BEGIN.as_secs_f64();
-            let best = percent(best_rate(&arrived));
-            println!("{version:5} page {page:3}  {best:3.0} % {:3.0} % of the link", percent(mean));
+            command.args(IN_FLIGHT);
+            // A busy machine gets another try.
+            let fills = (0..TRIES).any(|_| {
+                let arrived = arrivals(&mut command);
+                let percent = |rate: f64| 100.0 * rate / LINK_RATE;
+                let mean = arrived.last().map_or(0, |last| last.1) as f64 / BEGIN.as_secs_f64();
+                let best = percent(best_rate(&arrived));
+                println!("{version:5} page {page:3}  {best:3.0} % {:3.0} % of the link", percent(mean));
+                best >= FILLS_PERCENT
+            });
+            if !fills {
+                slow.push(format!("{version}, pages of {page}: less than {FILLS_PERCENT} % of the link"));
+            }
         }
     }
+    slow
 }
 
 /// When how many bytes in all had come, in the first seconds of a command.
