@@ -20,8 +20,8 @@ const NAMES_LEN_MAX: u64 = 128;
 const CLOSES_LEN_MAX: u64 = 192;
 /// Bytes of the replies to DESTROY_SESSION and DESTROY_CLIENTID.
 const FAREWELLS_LEN: u64 = 2 * (4 + 24 + 12 + 8);
-/// Files in flight at the end, at most.
-const FILES_MAX: u64 = 64;
+/// Files in flight at the end, at most: all of them.
+const FILES_MAX: u64 = 100;
 
 const HEADING: [&str; 9] =
     ["server", "session", "job", "trips", "floor", "requests", "sent", "received", "what was asked for"];
