@@ -20,7 +20,7 @@ pub struct Limits {
 ///
 /// 0 if the server allows nothing: then no read is possible.
 pub fn request_len(window: u64, slots: usize, limits: &Limits) -> u32 {
-    let shares = slots.clamp(1, SHARES) as u64;
+    let shares = (slots.min(SHARES) as u64).max(1);
     let share = window.min(limits.allowance_total.max(1)).div_ceil(shares);
     let granule = u64::from(REQUEST_LEN_MIN);
     // Whole granules, so that no request pays for a granule and uses a part of it.

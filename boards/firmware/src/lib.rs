@@ -3,7 +3,7 @@
 //! What the firmware of all boards with Cortex-M does with a file: its SHA-256 is computed, or it is streamed to flash.
 
 use core::fmt::Debug;
-use defmt::Display2Format;
+use defmt::{Debug2Format, Display2Format};
 use embedded_storage::nor_flash::NorFlash;
 use pagewire::{Client, Connect, Error, Protocol, Sink};
 use pagewire_smoltcp::{Address, Station};
@@ -44,7 +44,7 @@ impl<E: Debug> defmt::Format for Failure<E> {
     fn format(&self, f: defmt::Formatter<'_>) {
         match self {
             Failure::Engine(error) => defmt::write!(f, "not read: {}", error),
-            Failure::Slot(error) => defmt::write!(f, "not written: {}", defmt::Debug2Format(error)),
+            Failure::Slot(error) => defmt::write!(f, "not written: {}", Debug2Format(error)),
         }
     }
 }
@@ -65,6 +65,27 @@ pub fn start<D: Device, C: FnMut() -> Instant>(
     let server = station.find(server)?;
     defmt::info!("address {}, server {}", Display2Format(&address), Display2Format(&server));
     Ok(())
+}
+
+/// Reads a file by [`store`] if `keep`, and else by [`hash`], and logs what was in flash before and what reading took; the file's length
+/// and its SHA-256.
+pub fn fetch<D: Device, C: FnMut() -> Instant, P: Protocol, F: NorFlash>(
+    station: &mut Station<'_, D, C>,
+    client: &mut Client<'_, P>,
+    at: At<'_>,
+    pages: &mut dyn Sink,
+    slots: &mut Slots<F>,
+    keep: bool,
+) -> Result<(u64, Digits), Failure<F::Error>> {
+    defmt::info!("in flash: {}", Debug2Format(&slots.newest().map_err(Failure::Slot)?));
+    let outcome = if keep {
+        let image = store(station, client, at, pages, slots)?;
+        (image.len.into(), Digits(image.sha256))
+    } else {
+        hash(station, client, at, pages).map_err(Failure::Engine)?
+    };
+    defmt::info!("{}", client.counters());
+    Ok(outcome)
 }
 
 /// Connects a client that never was and reads a file; its length and its SHA-256.

@@ -1,9 +1,15 @@
-//! The Ethernet controller LAN9118 (SMSC's data sheet of that name), polled, as a smoltcp device.
+//! The Ethernet controller LAN9118 (SMSC's data sheet of that name): polled, as a device of smoltcp, or by its interrupt, as one
+//! of embassy-net.
 //!
-//! Frames go word by word through two FIFOs of the controller. No interrupt, no DMA.
+//! Frames go word by word through two FIFOs of the controller. No DMA.
 
-use smoltcp::phy::{self, Device, DeviceCapabilities, Medium};
-use smoltcp::time::Instant;
+mod awaited;
+mod polled;
+
+pub use awaited::{Awaited, INTERRUPT, interrupted};
+
+use crate::lan9118_base;
+use cortex_m::peripheral::CPUID;
 
 /// Registers, by their offsets from the controller's base.
 mod register {
@@ -12,6 +18,7 @@ mod register {
     pub const RX_STATUS_FIFO: usize = 0x40;
     pub const TX_STATUS_FIFO: usize = 0x48;
     pub const ID_REV: usize = 0x50;
+    pub const IRQ_CFG: usize = 0x54;
     pub const INT_STS: usize = 0x58;
     pub const INT_EN: usize = 0x5C;
     pub const BYTE_TEST: usize = 0x64;
@@ -49,6 +56,11 @@ const RX_STATUS_ERROR: u32 = 1 << 15;
 const RX_DP_FAST_FORWARD: u32 = 1 << 31;
 const TX_A_FIRST_SEGMENT: u32 = 1 << 13;
 const TX_A_LAST_SEGMENT: u32 = 1 << 12;
+
+const IRQ_CFG_ON: u32 = 1 << 8;
+const IRQ_CFG_ACTIVE_HIGH: u32 = 1 << 4;
+const IRQ_CFG_PUSH_PULL: u32 = 1;
+const INT_RX_STATUS: u32 = 1 << 3; // a frame came
 
 /// The longest frame: a header, 1500 bytes, and the check sequence at its end.
 const FRAME_LEN: usize = 14 + 1500 + FCS_LEN;
@@ -163,6 +175,16 @@ impl Lan9118 {
         Ok(Lan9118 { registers, mac, rx: [0; FRAME_LEN], tx: [0; FRAME_LEN], dropped: 0 })
     }
 
+    /// The controller wherever this machine has it: that with a Cortex-M7 (an500) has it in another place. To be called once.
+    pub fn of_this_machine() -> Result<Self, Error> {
+        // SAFETY: CPUID has an effect on nothing, whoever else reads it.
+        let cpuid = unsafe { (*CPUID::PTR).base.read() };
+        // SAFETY: that is where this machine has it, and this is called once.
+        let device = unsafe { Lan9118::new(lan9118_base(cpuid)) }?;
+        defmt::info!("CPUID {:08x}, LAN9118 {:08x}", cpuid, device.id());
+        Ok(device)
+    }
+
     /// ID_REV: the chip in the upper half, its revision in the lower.
     pub fn id(&self) -> u32 {
         self.registers.read(ID_REV)
@@ -196,11 +218,24 @@ impl Lan9118 {
         }
         None
     }
+
+    /// The next frame that came, and room for an answer, which smoltcp wants with it.
+    fn receive(&mut self) -> Option<(RxToken<'_>, TxToken<'_>)> {
+        if !self.registers.can_send() {
+            return None;
+        }
+        let len = self.take()?;
+        Some((RxToken(&mut self.rx[..len]), TxToken { registers: self.registers, frame: &mut self.tx }))
+    }
+
+    fn transmit(&mut self) -> Option<TxToken<'_>> {
+        self.registers.can_send().then_some(TxToken { registers: self.registers, frame: &mut self.tx })
+    }
 }
 
 /// A frame that came.
 #[derive(Debug)]
-pub struct RxToken<'d>(&'d [u8]);
+pub struct RxToken<'d>(&'d mut [u8]);
 
 /// Room for a frame.
 #[derive(Debug)]
@@ -209,14 +244,8 @@ pub struct TxToken<'d> {
     frame: &'d mut [u8; FRAME_LEN],
 }
 
-impl phy::RxToken for RxToken<'_> {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, f: F) -> R {
-        f(self.0)
-    }
-}
-
-impl phy::TxToken for TxToken<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
+impl TxToken<'_> {
+    fn send<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
         let frame = &mut self.frame[..len];
         let result = f(frame);
         // TX commands A and B: one buffer that is the whole frame.
@@ -228,31 +257,5 @@ impl phy::TxToken for TxToken<'_> {
             self.registers.write(TX_DATA_FIFO, u32::from_le_bytes(word));
         }
         result
-    }
-}
-
-impl Device for Lan9118 {
-    type RxToken<'d> = RxToken<'d>;
-    type TxToken<'d> = TxToken<'d>;
-
-    fn receive(&mut self, _: Instant) -> Option<(RxToken<'_>, TxToken<'_>)> {
-        // smoltcp wants room for an answer with every frame.
-        if !self.registers.can_send() {
-            return None;
-        }
-        let len = self.take()?;
-        Some((RxToken(&self.rx[..len]), TxToken { registers: self.registers, frame: &mut self.tx }))
-    }
-
-    fn transmit(&mut self, _: Instant) -> Option<TxToken<'_>> {
-        self.registers.can_send().then_some(TxToken { registers: self.registers, frame: &mut self.tx })
-    }
-
-    fn capabilities(&self) -> DeviceCapabilities {
-        let mut capabilities = DeviceCapabilities::default();
-        capabilities.medium = Medium::Ethernet;
-        capabilities.max_transmission_unit = FRAME_LEN - FCS_LEN;
-        capabilities.max_burst_size = Some(BURST);
-        capabilities
     }
 }

@@ -1,7 +1,8 @@
 #![no_std]
-//! The hardware of QEMU's mps2 machines, as far as a network client needs it.
+//! What the firmware for QEMU's mps2 machines has in common: the hardware as far as a network client needs it, and what it is told.
 
 pub mod clock;
+pub mod job;
 pub mod lan9118;
 pub mod stack;
 

@@ -9,7 +9,7 @@ use board::{BoardFlash, Device};
 use core::pin::pin;
 use core::task::{Context, Waker};
 use cortex_m_rt::entry;
-use defmt::{Debug2Format, error, info};
+use defmt::{error, info};
 use defmt_rtt as _; // the logger
 use embassy_futures::block_on;
 use firmware::{At, Digits, Failure};
@@ -58,19 +58,9 @@ fn read(
     flash: BoardFlash,
 ) -> Result<(u64, Digits), Failure<embassy_rp::flash::Error>> {
     firmware::start(net, config::ADDRESS, config::SERVER).map_err(Failure::Engine)?;
-    let mut slots = Slots::new(flash, config::SLOTS_START, config::SLOT_LEN).map_err(Failure::Slot)?;
-    info!("in flash: {}", Debug2Format(&slots.newest().map_err(Failure::Slot)?));
-
     let nfs = Config { credential: config::CREDENTIAL, ..Config::new(config::PATH, xid) };
     let file = At { port: Nfs3::first_port(&nfs), path: config::PATH };
     let mut client = Client::new(STORAGE.take().lend(), Nfs3::new(nfs)).map_err(Failure::Engine)?;
-    let pages = &mut Pages(PAGES.take());
-    let outcome = if config::STORE {
-        let image = firmware::store(net, &mut client, file, pages, &mut slots)?;
-        (image.len.into(), Digits(image.sha256))
-    } else {
-        firmware::hash(net, &mut client, file, pages).map_err(Failure::Engine)?
-    };
-    info!("{}", client.counters());
-    Ok(outcome)
+    let mut slots = Slots::new(flash, config::SLOTS_START, config::SLOT_LEN).map_err(Failure::Slot)?;
+    firmware::fetch(net, &mut client, file, &mut Pages(PAGES.take()), &mut slots, config::STORE)
 }

@@ -7,7 +7,7 @@ mod config;
 
 use board::Device;
 use cortex_m_rt::entry;
-use defmt::{Debug2Format, error, info};
+use defmt::{error, info};
 use defmt_rtt as _; // the logger
 use embassy_stm32::flash::Flash;
 use firmware::{Digits, Failure};
@@ -53,24 +53,14 @@ fn read(
     flash: Flash<'static, embassy_stm32::flash::Blocking>,
 ) -> Result<(u64, Digits), Failure<embassy_stm32::flash::Error>> {
     firmware::start(net, config::ADDRESS, config::SERVER).map_err(Failure::Engine)?;
-    let mut slots = Slots::new(flash, config::SLOTS_START, config::SLOT_LEN).map_err(Failure::Slot)?;
-    info!("in flash: {}", Debug2Format(&slots.newest().map_err(Failure::Slot)?));
-
     let identity = Identity::Named { domain: config::DOMAIN, user: config::USER, password: config::PASSWORD };
     let smb = Smb::new(Config {
         sign: Policy::Always,
         ..Config::new(config::SERVER, config::SHARE, identity, entropy)
     });
     let mut client = Client::new(STORAGE.take().lend(), smb).map_err(Failure::Engine)?;
-    let pages = &mut Pages(PAGES.take());
-    let outcome = if config::STORE {
-        let image = firmware::store(net, &mut client, config::FILE, pages, &mut slots)?;
-        (image.len.into(), Digits(image.sha256))
-    } else {
-        firmware::hash(net, &mut client, config::FILE, pages).map_err(Failure::Engine)?
-    };
-    info!("{}", client.counters());
-    Ok(outcome)
+    let mut slots = Slots::new(flash, config::SLOTS_START, config::SLOT_LEN).map_err(Failure::Slot)?;
+    firmware::fetch(net, &mut client, config::FILE, &mut Pages(PAGES.take()), &mut slots, config::STORE)
 }
 
 fn now() -> Instant {
