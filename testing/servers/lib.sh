@@ -12,7 +12,7 @@ if [ "$UID" = 0 ] && [ -z "${XDG_CACHE_HOME:-}" ]; then
 else
     CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/pagewire
 fi
-FILES_STAMP=2 # raise it to have the trees of `files` made anew; two checkouts need not agree on it
+FILES_STAMP=3 # raise it to have the trees of `files` made anew; two checkouts need not agree on it
 FILES=${PAGEWIRE_TEST_FILES:-$CACHE/files-$FILES_STAMP}
 BIG=${PAGEWIRE_BIG:-$CACHE/big}
 

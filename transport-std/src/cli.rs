@@ -36,6 +36,7 @@ mod target;
 mod temporary;
 mod together;
 mod transfer;
+mod tree;
 mod url;
 mod visit;
 

@@ -189,26 +189,23 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
     fn poll_lanes(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let mut all = Progress::Complete;
         for (index, lane) in self.lanes.iter_mut().enumerate() {
-            match lane.poll(self.head_len, protocol, &mut out.at(index as u16))? {
-                Progress::Complete => {}
-                Progress::Wait => all = Progress::Wait,
-                progress => return Ok(progress),
-            }
+            all = match (all, lane.send(self.head_len, protocol, &mut out.at(index as u16))?) {
+                (_, Progress::Connect(port)) => return Ok(Progress::Connect(port)),
+                (all, Progress::Complete) | (all @ Progress::Sent, _) => all,
+                (_, progress) => progress,
+            };
         }
         Ok(all)
     }
 
-    /// Gives the next path to a lane that is free. `false` if there is none of either.
-    fn begin(&mut self) -> bool {
+    /// Gives the next path to a lane that is free: its number. `None` if there is none of either.
+    fn begin(&mut self) -> Option<usize> {
         let index = self.index(self.used);
-        let Some(lane) = self.lanes.get_mut(index) else { return false };
-        if lane.state != State::Free {
-            return false;
-        }
-        let Some(path) = self.paths.as_mut().and_then(|paths| paths.next()) else { return false };
+        let lane = self.lanes.get_mut(index).filter(|lane| lane.state == State::Free)?;
+        let path = self.paths.as_mut()?.next()?;
         *lane = Lane { path, state: State::Reading, ..Lane::new() };
         self.used += 1;
-        true
+        Some(index)
     }
 
     fn poll_tail(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
@@ -307,6 +304,18 @@ fn head_of(attributes: &Attributes, head_len: u32) -> u32 {
 }
 
 impl<P: Protocol> Lane<'_, P> {
+    /// Sends all that it has to send now: with many lanes, to begin at the first one after each request takes long.
+    fn send(&mut self, head_len: u32, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let mut sent = None;
+        loop {
+            // Each `Sent` takes a slot or room in `tx`.
+            match self.poll(head_len, protocol, out)? {
+                Progress::Sent => sent = Some(Progress::Sent),
+                progress => return Ok(sent.unwrap_or(progress)),
+            }
+        }
+    }
+
     fn poll(&mut self, head_len: u32, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         self.idle = out.in_flight() == 0;
         let progress = match (self.state, self.file) {
@@ -414,13 +423,18 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         if matches!(progress, Progress::Sent | Progress::Connect(_)) {
             return Ok(progress);
         }
-        // Each turn begins with a path, of which there are no more than lanes.
-        loop {
-            let progress = self.poll_lanes(protocol, out)?;
-            if matches!(progress, Progress::Sent | Progress::Connect(_)) || !self.begin() {
-                return Ok(progress);
+        let mut progress = self.poll_lanes(protocol, out)?;
+        // Each turn takes a free lane. The others have nothing to say to what it sends.
+        while !matches!(progress, Progress::Connect(_))
+            && let Some(index) = self.begin()
+        {
+            let Some(lane) = self.lanes.get_mut(index) else { break };
+            match lane.send(self.head_len, protocol, &mut out.at(index as u16))? {
+                Progress::Wait if progress == Progress::Sent => {}
+                other => progress = other,
             }
         }
+        Ok(progress)
     }
 
     fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {

@@ -4,6 +4,7 @@
 //! why it did nothing.
 
 pub mod command;
+pub mod cut;
 mod holes;
 pub mod namespace;
 pub mod tap;

@@ -1,13 +1,11 @@
 //! The command with many URLs: small files come side by side, and nothing else that it promises is different.
 
 use pagewire_interop::command::pagewire;
+use pagewire_interop::cut::cut_after;
 use pagewire_interop::{Lab, nfs_address};
 use std::fs;
-use std::io::{self, Read};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::thread;
 
 fn run(args: &[&str], paths: &[&str], url: impl Fn(&str) -> String) -> Output {
     let urls = paths.iter().map(|path| url(path));
@@ -152,26 +150,6 @@ fn links_between_the_files_of_an_nfs_server_are_followed() {
         assert!(output.status.success(), "{version}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout == content(&lab, &meant), "{version}");
     }
-}
-
-/// A way to `server` on which the first connection ends after so many bytes from there.
-fn cut_after(server: String, len: u64) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for (number, client) in listener.incoming().enumerate() {
-            let (mut client, mut server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
-            let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            thread::spawn(move || io::copy(&mut from_client, &mut to_server));
-            thread::spawn(move || {
-                let mut some = Read::by_ref(&mut server).take(if number == 0 { len } else { u64::MAX });
-                let _ = io::copy(&mut some, &mut client);
-                // The other side may be gone already.
-                let _ = client.shutdown(Shutdown::Both);
-            });
-        }
-    });
-    address
 }
 
 #[test]

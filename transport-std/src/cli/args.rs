@@ -98,10 +98,19 @@ pub struct Get {
     /// The directory to put it in
     #[arg(short = 'O', long, value_name = "DIR", conflicts_with = "output")]
     pub output_dir: Option<PathBuf>,
+    /// Get directories too, each with all that is in it, under its own name
+    ///
+    /// Of each directory first its files come, many side by side, and then the directories in it, in the server's order. Symbolic
+    /// links that the server leaves to the client are not followed but left out, and so is what the listing does not call a file
+    /// or a directory; notes on standard error say so. A name that no file can have here is an error, and the others come.
+    /// What is held in memory are names: those of one directory, of those above it the directories that are still to come, 32M of
+    /// them at most, and the URLs of 1024 files. Directories may lie 128 deep.
+    #[arg(short, long, conflicts_with = "output")]
+    pub recursive: bool,
     /// Fail rather than replace a file
     #[arg(long)]
     pub no_clobber: bool,
-    /// Keep the times of access and modification
+    /// Keep the times of access and modification of files
     #[arg(short, long)]
     pub preserve: bool,
     /// Which zeros become holes of a new file, which take no space
@@ -170,7 +179,7 @@ pub struct Transfer {
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = quantity::page_size)]
     pub page: usize,
     /// Reads in flight, from 3 to 256; times --rsize, this is the memory that a transfer takes, and times 256K more with
-    /// several URLs, of which four times as many are asked for side by side; more keeps a server far away busy
+    /// several URLs or -r, of which four times as many are asked for side by side; more keeps a server far away busy
     #[arg(long, value_name = "N", default_value_t = IN_FLIGHT)]
     #[arg(value_parser = clap::value_parser!(u16).range(3..=256))]
     pub in_flight: u16,

@@ -28,8 +28,16 @@ pub const READ_LEN: u32 = 256 * 1024;
 /// small files are asked for side by side.
 const SLOTS_EACH: u16 = 4;
 
+/// Files asked for side by side, at most: more of them would only take processor time.
+const LANES_MAX: usize = 128;
+
+/// How many files are asked for side by side.
+pub fn lanes(in_flight: u16) -> usize {
+    slots(in_flight).min(LANES_MAX)
+}
+
 /// How many requests are in flight at most.
-pub fn slots(in_flight: u16) -> usize {
+fn slots(in_flight: u16) -> usize {
     usize::from(in_flight) * usize::from(SLOTS_EACH)
 }
 

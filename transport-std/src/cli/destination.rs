@@ -100,10 +100,26 @@ fn path_of(url: &Url, args: &Get, several: bool) -> Result<Option<PathBuf>, Fail
             return Err(Failure::new(format!("getting {url}"), Cause::Usage(message.into())));
         }
         (Some(output), _) => output.clone(),
-        (None, Some(directory)) => directory.join(file_name(url)?),
-        (None, None) => PathBuf::from(file_name(url)?),
+        (None, directory) => directory.clone().unwrap_or_default().join(name_of(url, args.recursive)?),
     };
     Ok(Some(path))
+}
+
+/// The path of what is at `url` in the directory that all is put in. What is in a directory keeps its place there, and what is in the
+/// root of a share, which has no name, has its place here.
+fn name_of(url: &Url, recursive: bool) -> Result<PathBuf, Failure> {
+    let given = match url.given_name() {
+        "" if recursive => ".".to_owned(),
+        _ => file_name(url)?,
+    };
+    Ok([given.as_str()].into_iter().chain(url.found()).collect())
+}
+
+/// Makes the directory that `get` puts what is in that at `url` into, and those above it, unless they are there.
+pub fn make_directory(url: &Url, args: &Get) -> Result<(), Failure> {
+    let path = name_of(url, args.recursive)?;
+    let path = args.output_dir.clone().unwrap_or_default().join(path);
+    fs::create_dir_all(&path).map_err(|error| failure(&path, error))
 }
 
 /// Sees to it, before anything is read, that every URL of `get` has a file of its own.
@@ -140,7 +156,7 @@ fn file_name(url: &Url) -> Result<String, Failure> {
         let message = "the path of the URL ends with no name that a file could have; give one by -o";
         Failure::new(format!("getting {url}"), Cause::Usage(message.into()))
     };
-    safe::file_name(url.file_name()).ok_or_else(wrong)
+    safe::file_name(url.given_name()).ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -168,6 +184,22 @@ mod tests {
         assert_eq!(of("smb://h/s/d/f", &["-O", "no-such"], true).unwrap(), file("no-such/f"));
         assert_eq!(of("smb://h/s/f", &["-o", "-"], true).unwrap(), Destination::Stdout);
         assert_eq!(of("smb://h/s", &[], false).unwrap_err().exit() as u8, 2);
+    }
+
+    #[test]
+    fn what_is_found_in_a_directory_keeps_its_place_there() {
+        let place = |url: &str, options: &[&str]| {
+            let line = ["pagewire", "get", "-r", url].into_iter().chain(options.iter().copied());
+            let Command::Get(get) = CommandLine::try_parse_from(line).ok().unwrap().command else {
+                panic!("another command");
+            };
+            let found = Url::parse(url).unwrap().child("no-such-directory").child("f");
+            Destination::of(&found, &get, false).unwrap()
+        };
+        assert_eq!(place("smb://h/s/d/e", &["-O", "no-such"]), file("no-such/e/no-such-directory/f"));
+        assert_eq!(place("nfs://h/d/", &[]), file("d/no-such-directory/f"));
+        assert_eq!(place("smb://h/s", &["-O", "no-such"]), file("no-such/no-such-directory/f"));
+        assert_eq!(place("smb://h/s", &[]), file("./no-such-directory/f"));
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::budget::HEAD_PAGE_LEN;
 use super::failure::Cause;
 use super::session::Session;
 use super::stats::Report;
-use super::target::Target;
 use super::transfer::Writer;
 use super::url::Url;
 use pagewire::limits::HOLE_LEN_MIN;
@@ -37,9 +36,19 @@ impl<'h> Together<'h> {
         Pages(&mut self.heads[..self.head_pages])
     }
 
+    /// Whether a file with these attributes can be served together with others.
+    pub fn takes(&self, file: &Attributes) -> bool {
+        is_small(file, self.head_pages)
+    }
+
+    /// Takes it that it can be so with all that come next.
+    pub fn expects(&mut self) {
+        self.files = usize::MAX;
+    }
+
     /// Learns from a file that was served by itself.
     pub fn saw(&mut self, file: &Attributes) {
-        self.files = if is_small(file, self.head_pages) { self.files.max(1) } else { 0 };
+        self.files = if self.takes(file) { self.files.max(1) } else { 0 };
     }
 
     /// Has the first of `urls` written by `writer`, as far as they can be served together, and reports what came of them.
@@ -47,18 +56,18 @@ impl<'h> Together<'h> {
     pub fn fetch(
         &mut self,
         session: &mut dyn Session,
-        urls: &[(Url, Target)],
+        urls: &[Url],
         writer: &Writer<'_>,
         report: &mut Report,
     ) -> usize {
-        let can = |url| session.covers(url) && (writer.place)(url).is_ok();
-        let wanted = urls.iter().take(self.files).take_while(|(url, _)| can(url)).count();
+        let can = |url: &&Url| session.covers(url) && (writer.place)(url).is_ok();
+        let wanted = urls.iter().take(self.files).take_while(can).count();
         let lanes = wanted.min(self.heads.len() / self.head_pages);
         if lanes == 0 {
             return 0;
         }
         let urls = &urls[..wanted];
-        let mut paths = urls.iter().map(|(url, _)| url.path.as_str());
+        let mut paths = urls.iter().map(|url| url.path.as_str());
         let mut heads = Pages(&mut self.heads[..lanes * self.head_pages]);
         let (done, opened, refused, head_pages) = (0, None, Vec::new(), self.head_pages);
         let mut batch = Batch { urls, writer, report, head_pages, done, opened, refused };
@@ -76,7 +85,7 @@ fn is_small(file: &Attributes, head_pages: usize) -> bool {
 
 /// Files that are served together, and what came of them so far.
 struct Batch<'b> {
-    urls: &'b [(Url, Target)],
+    urls: &'b [Url],
     writer: &'b Writer<'b>,
     report: &'b mut Report,
     head_pages: usize,
@@ -111,7 +120,7 @@ impl Batch<'_> {
     }
 
     fn write(&mut self, file: Attributes, content: Content<'_>) -> ControlFlow<()> {
-        let outcome = self.writer.whole(&self.urls[self.done].0, file, content);
+        let outcome = self.writer.whole(&self.urls[self.done], file, content);
         self.report.outcome(outcome);
         if self.report.unread { Break(()) } else { Continue(()) }
     }
@@ -132,7 +141,7 @@ impl Batch<'_> {
 
     fn fail(&mut self, session: &dyn Session, index: usize, cause: Cause) {
         let tried = if index == self.done && self.opened.is_some() { "reading" } else { "opening" };
-        let failure = session.failure(format!("{tried} {}", self.urls[index].0), cause);
+        let failure = session.failure(format!("{tried} {}", self.urls[index]), cause);
         self.report.outcome(Err(failure));
     }
 }

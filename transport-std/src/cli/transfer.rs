@@ -10,8 +10,8 @@ use super::output::Output;
 use super::progress::Progress;
 use super::session::Session;
 use super::stats::Report;
-use super::target::Target;
 use super::together::Together;
+use super::tree::{MakeDirectory, Tree};
 use super::url::Url;
 use super::visit::{Serve, Visitor, usage};
 use pagewire::{Attributes, Content, Sink};
@@ -23,24 +23,26 @@ pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
     let place = |url: &Url| Destination::of(url, args, several);
     let (preserve, sparse, messages) = (args.preserve, args.sparse, args.common.messages);
     let writer = Writer { place: &place, preserve, sparse, retries: args.transfer.retries, messages };
-    transfer(&args.urls, &args.transfer, &args.common, report, writer)
+    let make = |url: &Url| destination::make_directory(url, args);
+    let make: Option<MakeDirectory<'_>> = if args.recursive { Some(&make) } else { None };
+    transfer(&args.urls, &args.transfer, &args.common, report, (writer, make))
 }
 
 pub fn cat(args: &Cat, report: &mut Report) -> Result<(), Failure> {
     let place = |_: &Url| Ok(Destination::Stdout);
     let (retries, messages) = (args.transfer.retries, args.common.messages);
     let writer = Writer { place: &place, preserve: false, sparse: Sparse::Never, retries, messages };
-    transfer(&args.urls, &args.transfer, &args.common, report, writer)
+    transfer(&args.urls, &args.transfer, &args.common, report, (writer, None))
 }
 
-/// Lends the memory and has the files written. The number of pages follows the requests, and never the other way
-/// round.
+/// Lends the memory and has the files written, and with a way to make directories, those too. The number of pages follows the
+/// requests, and never the other way round.
 fn transfer(
     urls: &[String],
     transfer: &Transfer,
     common: &Common,
     report: &mut Report,
-    writer: Writer<'_>,
+    (writer, make): (Writer<'_>, Option<MakeDirectory<'_>>),
 ) -> Result<(), Failure> {
     let read_len = transfer.rsize.or(common.options().map_err(usage)?.rsize).unwrap_or(READ_LEN);
     let mut memory = Memory::new(transfer.in_flight, RX_LEN)?;
@@ -49,12 +51,17 @@ fn transfer(
     let mut ring = budget::ring(transfer.page, read_len, transfer.in_flight)?;
     report.stats.page_size = Some(transfer.page);
     // One for each file that is asked for side by side with others.
-    let mut heads = budget::heads(read_len, urls.len().min(budget::slots(transfer.in_flight)))?;
+    let files = if make.is_some() { usize::MAX } else { urls.len() };
+    let mut heads = budget::heads(read_len, files.min(budget::lanes(transfer.in_flight)))?;
     report.stats.lent_memory = visitor.lent() + ring.len() + heads.len() * HEAD_PAGE_LEN;
     let wrong = || Failure::new("lending pages", Cause::Usage("there are no pages of this size".into()));
     let mut pages = budget::pages(transfer.page, &mut ring).ok_or_else(wrong)?;
     let together = Together::new(&mut heads, budget::head_pages(read_len));
-    visitor.visit(urls, report, Job { writer, together, pages: pages.as_mut() })
+    let job = Job { writer, together, pages: pages.as_mut() };
+    match make {
+        Some(make) => visitor.visit(urls, report, Tree::new(job, make)),
+        None => visitor.visit(urls, report, job),
+    }
 }
 
 /// Where files go, and how.
@@ -67,9 +74,9 @@ pub struct Writer<'w> {
 }
 
 /// Files that are to be read.
-struct Job<'j> {
+pub struct Job<'j> {
     writer: Writer<'j>,
-    together: Together<'j>,
+    pub together: Together<'j>,
     pages: &'j mut dyn Sink,
 }
 
@@ -86,7 +93,8 @@ impl Serve for Job<'_> {
         Ok(())
     }
 
-    fn several(&mut self, session: &mut dyn Session, urls: &[(Url, Target)], report: &mut Report) -> usize {
+    fn several(&mut self, session: &mut dyn Session, urls: &[Url], report: &mut Report) -> usize {
+        report.stats.read_size = Some(session.read_len(self.pages));
         self.together.fetch(session, urls, &self.writer, report)
     }
 }

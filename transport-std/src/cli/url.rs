@@ -25,6 +25,8 @@ pub struct Url {
     pub port: Option<u16>,
     pub share: String,
     pub path: String,
+    /// Bytes of the path that the user gave. What stands behind them was found in that directory.
+    given: usize,
     /// Names with their values, in the order they stand.
     pub query: Vec<(String, Option<String>)>,
 }
@@ -67,12 +69,39 @@ impl Url {
             Wire::Nfs => (String::new(), format!("/{}", names.join("/"))),
         };
         let query = query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect();
-        Ok(Url { text: text.to_owned(), wire, domain, user, host, port, share, path, query })
+        let (text, given) = (text.to_owned(), path.len());
+        Ok(Url { text, wire, domain, user, host, port, share, path, given, query })
+    }
+
+    /// What is called `name` in the directory that this is.
+    pub fn child(&self, name: &str) -> Url {
+        let directory = self.path.trim_end_matches('/');
+        let root = self.wire == Wire::Smb && directory.is_empty();
+        let path = if root { name.to_owned() } else { format!("{directory}/{name}") };
+        let text = match form(&self.text) {
+            Ok((_, true, _)) => {
+                let (text, query) = self.text.split_at(self.text.find('?').unwrap_or(self.text.len()));
+                let encoded = name.replace('%', "%25").replace('?', "%3F");
+                format!("{}/{encoded}{query}", text.trim_end_matches('/'))
+            }
+            _ => format!("{}/{name}", self.text.trim_end_matches('/')),
+        };
+        Url { text, path, ..self.clone() }
     }
 
     /// The last name of the path; empty at the root of the share.
     pub fn file_name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or("")
+        last(&self.path)
+    }
+
+    /// The last name that the user gave.
+    pub fn given_name(&self) -> &str {
+        last(self.path.split_at(self.given).0)
+    }
+
+    /// The names behind that.
+    pub fn found(&self) -> impl Iterator<Item = &str> {
+        self.path.split_at(self.given).1.split('/').filter(|name| !name.is_empty())
     }
 }
 
@@ -81,6 +110,10 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&safe::text(&self.text))
     }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or("")
 }
 
 /// What is spoken, whether it is a URL, and what stands behind the scheme. What is no URL is taken as it stands: nothing
@@ -181,6 +214,23 @@ mod tests {
         assert_eq!((url.host.as_str(), url.port), ("host", Some(1445)));
         assert_eq!((url.share.as_str(), url.path.as_str(), url.file_name()), ("share", "a/b.txt", "b.txt"));
         assert_eq!(url.query, [("vers".into(), Some("3.1.1".into())), ("seal".into(), None)]);
+    }
+
+    #[test]
+    fn what_is_found_in_a_directory_has_a_url_that_means_it() {
+        for (directory, name, found) in [
+            ("smb://me@h/s/a%20b?vers=3", "50%?.txt", "smb://me@h/s/a%20b/50%25%3F.txt?vers=3"),
+            ("smb://h/s", "a", "smb://h/s/a"),
+            ("//h/s/what?/", "50%", "//h/s/what?/50%"),
+            ("nfs://h?version=4", "a", "nfs://h/a?version=4"),
+            ("h:/", "a?", "h:/a?"),
+        ] {
+            let child = url(directory).child(name);
+            let meant = url(found);
+            assert_eq!((child.to_string().as_str(), &child.path), (found, &meant.path), "{directory}");
+            assert_eq!((child.file_name(), child.given_name()), (name, url(directory).file_name()));
+            assert_eq!(child.child("x").found().collect::<Vec<_>>(), [name, "x"]);
+        }
     }
 
     #[test]

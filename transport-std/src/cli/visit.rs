@@ -20,7 +20,7 @@ pub trait Serve {
 
     /// Serves as many of the next as can be served side by side over this connection, which may be none, and reports what
     /// came of them.
-    fn several(&mut self, _: &mut dyn Session, _urls: &[(Url, Target)], _: &mut Report) -> usize {
+    fn several(&mut self, _: &mut dyn Session, _urls: &[Url], _: &mut Report) -> usize {
         0
     }
 }
@@ -59,17 +59,16 @@ impl<'c> Visitor<'c> {
         report: &mut Report,
         mut serve: impl Serve,
     ) -> Result<(), Failure> {
-        let parsed: Result<Vec<_>, _> = urls.iter().map(|text| self.parse(text)).collect();
-        let parsed = parsed.map_err(usage)?;
-        let mut rest = parsed.as_slice();
-        let mut wider = None;
-        while let Some((_, target)) = rest.first()
+        let parsed: Result<_, _> = urls.iter().map(|text| self.parse(text)).collect();
+        let (urls, targets): (Vec<Url>, Vec<Target>) = parsed.map_err(usage)?;
+        let (mut done, mut wider) = (0, None);
+        while let Some(target) = targets.get(done)
             && !report.unread
         {
-            let same = rest.iter().take_while(|(_, other)| other == target).count();
+            let same = targets[done..].iter().take_while(|other| *other == target).count();
             let served;
-            (served, wider) = self.serve(target, &rest[..same], wider, report, &mut serve);
-            rest = &rest[served..];
+            (served, wider) = self.serve(target, &urls[done..][..same], wider, report, &mut serve);
+            done += served;
         }
         Ok(())
     }
@@ -102,7 +101,7 @@ impl<'c> Visitor<'c> {
     fn serve(
         &mut self,
         target: &Target,
-        urls: &[(Url, Target)],
+        urls: &[Url],
         wider: Option<Wider>,
         report: &mut Report,
         serve: &mut impl Serve,
@@ -173,25 +172,25 @@ struct Wider {
 
 /// What an NFS server is asked to mount, as far as it lets that be mounted: the path of the first URL; or the directory
 /// that it is in, where the next one is there too, since some servers mount a file and nothing beside it.
-fn to_mount(urls: &[(Url, Target)]) -> &str {
+fn to_mount(urls: &[Url]) -> &str {
     match urls {
-        [(first, _), (next, _), ..] => {
+        [first, next, ..] => {
             let parent = links::parent(&first.path);
             if links::is_below(&next.path, parent) { parent } else { &first.path }
         }
-        [(only, _)] => &only.path,
+        [only] => &only.path,
         [] => "/",
     }
 }
 
 fn serve_all(
     session: &mut dyn Session,
-    urls: &[(Url, Target)],
+    urls: &[Url],
     report: &mut Report,
     serve: &mut impl Serve,
 ) -> (usize, Option<Wider>) {
     let mut index = 0;
-    while let Some((url, _)) = urls.get(index) {
+    while let Some(url) = urls.get(index) {
         if index > 0 && !session.covers(url) {
             return (index, None);
         }

@@ -59,6 +59,7 @@ fn floor(server: &str, speech: Speech, job: Job) -> Option<u32> {
                 Job::FirstFile | Job::Stat | Job::Statfs | Job::Both => 1,
                 Job::List => 2,
                 Job::ManyFiles => 3,
+                Job::Tree => 2 + 3,
                 Job::BigFile => return None,
             },
     )

@@ -9,6 +9,7 @@ use pagewire_interop::{
     Error, GUEST, Options, Session, nfs_address, with_new_nfs3, with_new_nfs4, with_new_session,
 };
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 /// A file of 4 KiB.
@@ -43,11 +44,13 @@ pub enum Job {
     Both,
     List,
     ManyFiles,
+    /// The same files as what is in a directory.
+    Tree,
     BigFile,
 }
 
-pub const JOBS: [Job; 7] =
-    [Job::FirstFile, Job::Stat, Job::Statfs, Job::Both, Job::List, Job::ManyFiles, Job::BigFile];
+pub const JOBS: [Job; 8] =
+    [Job::FirstFile, Job::Stat, Job::Statfs, Job::Both, Job::List, Job::ManyFiles, Job::Tree, Job::BigFile];
 
 impl Job {
     pub fn name(self) -> &'static str {
@@ -58,13 +61,14 @@ impl Job {
             Job::Both => "stat and statfs",
             Job::List => "list 1000 names",
             Job::ManyFiles => "100 files, 4 KiB each",
+            Job::Tree => "a tree of 100 files",
             Job::BigFile => "one file, 16 MiB",
         }
     }
 
     /// Whether no window slides: see [`super::table`].
     pub fn is_exact(self) -> bool {
-        !matches!(self, Job::ManyFiles | Job::BigFile)
+        !matches!(self, Job::ManyFiles | Job::Tree | Job::BigFile)
     }
 
     /// The command's arguments, where there is a command for it.
@@ -80,9 +84,15 @@ impl Job {
                 let files = (0..100).map(|n| url(&format!("many/file-{n:02}")));
                 words(&["cat", "--in-flight", "64"]).into_iter().chain(files).collect()
             }
+            Job::Tree => words(&["get", "--in-flight", "64", "-O", scratch().to_str()?, "-r", &url("many")]),
             Job::BigFile => words(&["cat", &url("sparse/all-data")]),
         })
     }
+}
+
+/// Where a tree is put.
+fn scratch() -> PathBuf {
+    std::env::temp_dir().join(format!("pagewire-trips-{}", std::process::id()))
 }
 
 /// A server through a tap.
@@ -142,6 +152,8 @@ impl Scene {
         let output = command.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{arguments:?}: {said}");
+        // What a tree has left.
+        let _ = std::fs::remove_dir_all(scratch());
         let stats = said.lines().rfind(|line| line.starts_with('{')).expect("a line of stats");
         let stats: serde_json::Value = serde_json::from_str(stats).unwrap();
         let number = |name: &str| stats[name].as_u64().unwrap_or_else(|| panic!("{name}: {stats}"));

@@ -1,0 +1,241 @@
+//! Directories with all that is in them.
+
+use super::failure::{Cause, Failure};
+use super::safe::{self, Reader, Shown};
+use super::session::Session;
+use super::stats::Report;
+use super::transfer::Job;
+use super::url::Url;
+use super::visit::Serve;
+use pagewire::{Entry, Error, Kind, Reason, Refusal};
+use std::io;
+use std::path::Path;
+
+/// Directories in directories. Links that the server follows may lead in a circle.
+const DEPTH_MAX: usize = 128;
+
+/// Bytes of the names that are held at once.
+const NAMES_LEN_MAX: usize = 32 << 20;
+
+/// Files that are handed on at once, of as many directories as it takes.
+const FILES_MAX: usize = 1024;
+
+/// Makes the directory that what is in the one at a URL is put into.
+pub type MakeDirectory<'m> = &'m dyn Fn(&Url) -> Result<(), Failure>;
+
+/// Has files served by `job`, and directories by all the files in them.
+pub struct Tree<'t> {
+    job: Job<'t>,
+    make: MakeDirectory<'t>,
+    /// Files that were found and are not served yet.
+    found: Vec<Url>,
+}
+
+impl<'t> Tree<'t> {
+    pub fn new(job: Job<'t>, make: MakeDirectory<'t>) -> Tree<'t> {
+        Tree { job, make, found: Vec::new() }
+    }
+}
+
+impl Serve for Tree<'_> {
+    fn one(&mut self, session: &mut dyn Session, url: &Url, report: &mut Report) -> Result<(), Failure> {
+        self.found.clear();
+        let (inside, listed) = self.list(session, url, 0, report);
+        match listed {
+            Err(failure) if is_no_directory(&failure) => self.job.one(session, url, report),
+            Err(failure) if inside.len() == 0 => Err(failure),
+            listed => {
+                let entered = self.enter(session, url, inside, Above::default(), report);
+                let served = entered.and_then(|()| self.serve_found(session, report));
+                served.map_err(|failure| Failure {
+                    tried: format!("{}, to go on with {url}", failure.tried),
+                    ..failure
+                })?;
+                listed
+            }
+        }
+    }
+}
+
+/// What lies above a directory.
+#[derive(Clone, Copy, Default)]
+struct Above {
+    depth: usize,
+    names_len: usize,
+}
+
+/// What fails is an error here only if nothing more can be had after it.
+impl Tree<'_> {
+    /// What is in a directory, as far as it could be listed. What is left out is told.
+    fn list(
+        &mut self,
+        session: &mut dyn Session,
+        url: &Url,
+        held_len: usize,
+        report: &mut Report,
+    ) -> (Inside, Result<(), Failure>) {
+        let (mut inside, together) = (Inside::default(), &self.job.together);
+        let listed = session.list(url, &mut |entry| {
+            inside.take(url, &entry, together.takes(&entry.attributes), report);
+            if held_len + inside.len() <= NAMES_LEN_MAX {
+                return Ok(());
+            }
+            Err(io::Error::other(format!(
+                "its names take more than the {NAMES_LEN_MAX} bytes there are for them"
+            )))
+        });
+        (inside, listed)
+    }
+
+    /// Makes a directory, and serves what is `inside` of it.
+    fn enter(
+        &mut self,
+        session: &mut dyn Session,
+        url: &Url,
+        inside: Inside,
+        above: Above,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        if let Err(failure) = (self.make)(url) {
+            report.outcome(Err(failure));
+            return Ok(());
+        }
+        let Inside { files, small, directories } = inside;
+        for (name, small) in files.iter().zip(small) {
+            self.find(session, url.child(name), small, report)?;
+        }
+        drop(files);
+        let above = Above { depth: above.depth + 1, names_len: above.names_len + directories.0.len() };
+        for name in directories.iter() {
+            let url = url.child(name);
+            if above.depth == DEPTH_MAX {
+                let why = format!("it lies more than {DEPTH_MAX} directories deep");
+                report.outcome(Err(left_out(&url, why)));
+                continue;
+            }
+            connected(session)?;
+            let (inside, listed) = self.list(session, &url, above.names_len, report);
+            if listed.is_ok() || inside.len() > 0 {
+                self.enter(session, &url, inside, above, report)?;
+            }
+            report.outcome(listed);
+        }
+        Ok(())
+    }
+
+    /// Serves a file; a small one later, together with others, and before the next that is not.
+    fn find(
+        &mut self,
+        session: &mut dyn Session,
+        url: Url,
+        small: bool,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        if !small || self.found.len() == FILES_MAX {
+            self.serve_found(session, report)?;
+        }
+        if small {
+            self.found.push(url);
+            return Ok(());
+        }
+        self.serve_one(session, &url, report)
+    }
+
+    fn serve_found(&mut self, session: &mut dyn Session, report: &mut Report) -> Result<(), Failure> {
+        let found = std::mem::take(&mut self.found);
+        let mut rest = found.as_slice();
+        self.job.together.expects();
+        while let Some(url) = rest.first() {
+            connected(session)?;
+            let mut served = self.job.several(session, rest, report);
+            if served == 0 {
+                self.serve_one(session, url, report)?;
+                served = 1;
+            }
+            rest = &rest[served..];
+        }
+        Ok(())
+    }
+
+    fn serve_one(
+        &mut self,
+        session: &mut dyn Session,
+        url: &Url,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        connected(session)?;
+        let outcome = self.job.one(session, url, report);
+        report.outcome(outcome);
+        Ok(())
+    }
+}
+
+/// Connects anew if the connection was lost.
+fn connected(session: &mut dyn Session) -> Result<(), Failure> {
+    if session.is_lost() {
+        session.reconnect()?;
+        session.log_in()?;
+    }
+    Ok(())
+}
+
+fn is_no_directory(failure: &Failure) -> bool {
+    matches!(failure.cause, Cause::Engine(Error::Refused(Refusal { reason: Reason::NotDirectory, .. })))
+}
+
+fn left_out(what: impl std::fmt::Display, why: impl Into<String>) -> Failure {
+    Failure::new(format!("getting {what}"), Cause::Local(io::Error::other(why.into())))
+}
+
+/// Names, each followed by a NUL, which none of them holds.
+#[derive(Default)]
+struct Names(String);
+
+impl Names {
+    fn push(&mut self, name: &str) {
+        self.0.push_str(name);
+        self.0.push('\0');
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.split_terminator('\0')
+    }
+}
+
+/// What is in a directory, in the server's order.
+#[derive(Default)]
+struct Inside {
+    files: Names,
+    /// For each of the files whether it is one to serve together with others.
+    small: Vec<bool>,
+    directories: Names,
+}
+
+impl Inside {
+    fn len(&self) -> usize {
+        self.files.0.len() + self.directories.0.len()
+    }
+
+    fn take(&mut self, directory: &Url, entry: &Entry<'_>, small: bool, report: &mut Report) {
+        let url = || directory.child(&Shown(entry.name, Reader::Terminal).to_string());
+        let name = entry.name.to_string();
+        if entry.name.chars().any(|c| c.is_err()) {
+            return report.outcome(Err(left_out(url(), "its name is not UTF-8")));
+        }
+        // Another name could be that of another file. Some systems have more separators than `/`.
+        let here = safe::file_name(&name).filter(|here| Path::new(here).file_name() == Some(here.as_ref()));
+        if here.as_ref() != Some(&name) {
+            let why = "no file gets such a name here: it has a separator, or controls terminals";
+            return report.outcome(Err(left_out(url(), why)));
+        }
+        match entry.attributes.kind {
+            Kind::File => {
+                self.files.push(&name);
+                self.small.push(small);
+            }
+            Kind::Directory => self.directories.push(&name),
+            Kind::Symlink => tell!("pagewire: note: {} is a symbolic link, and left out", url()),
+            Kind::Other => tell!("pagewire: note: {} is neither a file nor a directory, and left out", url()),
+        }
+    }
+}
