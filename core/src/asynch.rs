@@ -54,8 +54,7 @@
 //! }
 //! ```
 
-// The bounds of these futures are the caller's: an executor of one thread does not ask for `Send`.
-#![allow(async_fn_in_trait)]
+#![allow(async_fn_in_trait, reason = "an executor of one thread does not ask for `Send`")]
 
 mod reader;
 

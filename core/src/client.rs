@@ -250,7 +250,7 @@ impl<'s, P: Protocol> Client<'s, P> {
                 Err(Error::Invalid("more was received than the last step gave a window for"))
             }
             _ => {
-                self.out.counters.bytes_received += len as u64;
+                self.out.counters.bytes_received = self.out.counters.bytes_received.wrapping_add(len as u64);
                 self.arrived(job, len)
             }
         };
@@ -394,10 +394,11 @@ impl<'s, P: Protocol> Client<'s, P> {
         }
         self.idle_frames = 0;
         let counters = &mut self.out.counters;
-        counters.responses += 1;
+        counters.responses = counters.responses.wrapping_add(1);
         if mine {
-            counters.file_bytes += u64::from(landed.brought.saturating_sub(landed.holes));
-            counters.hole_bytes += u64::from(landed.holes);
+            counters.file_bytes =
+                counters.file_bytes.wrapping_add(u64::from(landed.brought.saturating_sub(landed.holes)));
+            counters.hole_bytes = counters.hole_bytes.wrapping_add(u64::from(landed.holes));
         }
         if mine && !matches!(answer, Ok(Answer::Again) | Err(_)) {
             self.out.pauses.answered();
@@ -546,7 +547,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         (frame.left, frame.last) = (mark.len, mark.last);
         frame.announced = frame.announced.saturating_add(mark.len);
         frame.fragments = frame.fragments.saturating_add(1);
-        frame.empty_fragments += u32::from(mark.len == 0);
+        frame.empty_fragments = frame.empty_fragments.saturating_add(u32::from(mark.len == 0));
         if frame.announced > limits::FRAME_LEN_MAX {
             return Err(Error::Malformed("length of a frame"));
         }
@@ -558,7 +559,7 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     fn frame_begins(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
         self.filled = 0;
-        self.idle_frames += 1;
+        self.idle_frames = self.idle_frames.saturating_add(1);
         if self.idle_frames > limits::IDLE_FRAMES_MAX {
             return Err(Error::Misbehaved("frame after frame and no reply"));
         }

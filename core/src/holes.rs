@@ -13,7 +13,7 @@ pub struct Hole {
 
 impl Hole {
     const fn len(&self) -> u64 {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 
     const fn is_left_out(&self) -> bool {
@@ -21,6 +21,7 @@ impl Hole {
     }
 
     /// Bytes of the whole pages in it, which have no place in a ring of `page` long pages that starts at `base`.
+    #[expect(clippy::arithmetic_side_effects, reason = "a page is never empty")]
     const fn skipped(&self, base: u64, page: u64) -> u64 {
         let (start, end) = (self.start.saturating_sub(base), self.end.saturating_sub(base));
         match (start.checked_next_multiple_of(page), self.asked) {
@@ -79,7 +80,7 @@ impl<L: AsRef<[Hole]> + AsMut<[Hole]>> Holes<L> {
     /// Nothing more is to come of the last hole: if that is too short to be left out it is no more.
     pub fn settle(&mut self) {
         if self.unsettled().is_some() {
-            self.len -= 1;
+            self.len = self.len.saturating_sub(1);
         }
     }
 
@@ -94,7 +95,9 @@ impl<L: AsRef<[Hole]> + AsMut<[Hole]>> Holes<L> {
         let before = self.all().iter().position(|hole| hole.end == start && hole.asked);
         match before.and_then(|index| self.list.as_mut().get_mut(index)) {
             Some(hole) => hole.end = end,
-            None if end - start >= HOLE_LEN_MIN => self.insert(Hole { start, end, asked: true }),
+            None if end.saturating_sub(start) >= HOLE_LEN_MIN => {
+                self.insert(Hole { start, end, asked: true })
+            }
             None => {}
         }
     }
@@ -104,7 +107,7 @@ impl<L: AsRef<[Hole]> + AsMut<[Hole]>> Holes<L> {
             return;
         }
         let at = self.all().iter().position(|other| other.start > hole.start).unwrap_or(self.len);
-        self.len += 1;
+        self.len = self.len.saturating_add(1);
         let rest = self.list.as_mut().iter_mut().take(self.len).skip(at);
         rest.for_each(|place| core::mem::swap(place, &mut hole));
     }

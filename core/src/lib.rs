@@ -12,10 +12,16 @@
     not(test),
     deny(
         clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::arithmetic_side_effects,
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,
-        clippy::unreachable
+        clippy::panic_in_result_fn,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::allow_attributes_without_reason
     )
 )]
 
@@ -64,7 +70,7 @@ pub use counters::Counters;
 pub use error::{Error, Reason, Refusal};
 pub use holes::Hole;
 pub use operation::Content;
-pub use operation::call::{Close, Connect, Disconnect, Open, Stat, Statfs};
+pub use operation::call::{Close, Connect, Disconnect, Keepalive, Open, Stat, Statfs};
 pub use operation::fetch::{Fetch, Fetched, Lane};
 pub use operation::list::List;
 pub use operation::map::Map;

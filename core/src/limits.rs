@@ -1,4 +1,5 @@
-//! Every constant limit of the engine, each with its why.
+//! Every constant limit of the engine, each with its why. What bounds the parts of one message (AV pairs, contexts, mechanisms,
+//! operations of a COMPOUND) has a name beside that message.
 
 /// The smallest page. Less than a disk sector serves nobody and costs a window per sector.
 pub const PAGE_LEN_MIN: usize = 512;

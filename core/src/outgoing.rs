@@ -41,8 +41,8 @@ impl<'s> Outgoing<'s> {
     /// `len` bytes were sent. Returns how many of them there were to send.
     pub fn transmitted(&mut self, len: usize) -> usize {
         let len = len.min(self.unsent().len());
-        self.sent += len;
-        self.counters.bytes_sent += len as u64;
+        self.sent = self.sent.saturating_add(len);
+        self.counters.bytes_sent = self.counters.bytes_sent.wrapping_add(len as u64);
         if self.sent == self.encoded {
             (self.sent, self.encoded) = (0, 0);
         }
@@ -98,7 +98,7 @@ impl<'s> Outbox<'_, 's> {
 
     /// `len` bytes of a file need not be asked for, because they are a hole.
     pub(crate) fn count_hole(&mut self, len: u64) {
-        self.outgoing.counters.hole_bytes += len;
+        self.outgoing.counters.hole_bytes = self.outgoing.counters.hole_bytes.wrapping_add(len);
     }
 
     /// Whether no reply is awaited by anybody: the connection, or the session, may be exchanged for another.
@@ -127,7 +127,7 @@ impl<'s> Outbox<'_, 's> {
     pub fn frame(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let mut writer = Writer::new(self.outgoing.tx.get_mut(self.outgoing.encoded..).unwrap_or(&mut []));
         write(&mut writer)?;
-        self.outgoing.encoded += writer.finish()?;
+        self.outgoing.encoded = self.outgoing.encoded.saturating_add(writer.finish()?);
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl<'s> Outbox<'_, 's> {
             return Err(Error::Budget { what: "slots", need: have.saturating_add(1), have });
         }
         let counters = &mut self.outgoing.counters;
-        counters.requests += 1;
+        counters.requests = counters.requests.wrapping_add(1);
         counters.max_in_flight = counters.max_in_flight.max(self.outgoing.inflight.awaited());
         Ok(())
     }

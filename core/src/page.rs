@@ -60,6 +60,7 @@ impl<const SIZE: usize> Sink for PageList<'_, '_, SIZE> {
     fn page_len(&self) -> usize {
         Checked::<SIZE>::PAGE_LEN
     }
+    #[expect(clippy::arithmetic_side_effects, reason = "a page is never empty")]
     fn run(&mut self, at: usize) -> &mut [u8] {
         let page = self.0.get_mut(at / Checked::<SIZE>::PAGE_LEN);
         page.and_then(|page| page.get_mut(at % SIZE..)).unwrap_or(&mut [])
@@ -87,13 +88,13 @@ pub(crate) fn zero(sink: &mut dyn Sink, mut at: usize, len: usize) {
     let end = at.saturating_add(len).min(sink.len());
     while at < end {
         let run = sink.run(at);
-        let len = run.len().min(end - at);
+        let len = run.len().min(end.saturating_sub(at));
         // A sink that has no byte before its end breaks its word: leave rather than turn for ever.
         if len == 0 {
             return;
         }
         run.iter_mut().take(len).for_each(|byte| *byte = 0);
-        at += len;
+        at = at.saturating_add(len);
     }
 }
 

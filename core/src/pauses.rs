@@ -31,7 +31,7 @@ impl Pauses {
     pub fn begin(&mut self, now: Millis) -> bool {
         if self.until.is_none() && self.count < self.max {
             self.until = Some(now.after(len_ms(self.count)));
-            self.count += 1;
+            self.count = self.count.saturating_add(1);
         }
         self.until.is_some()
     }

@@ -20,8 +20,10 @@ pub struct Limits {
 ///
 /// 0 if the server allows nothing: then no read is possible.
 pub fn request_len(window: u64, slots: usize, limits: &Limits) -> u32 {
-    let shares = (slots.min(SHARES) as u64).max(1);
-    let share = window.min(limits.allowance_total.max(1)).div_ceil(shares);
+    let shares = slots.clamp(1, SHARES) as u64;
+    // Rounded up; and by no division of which the linker keeps that it might be one by zero.
+    let most = window.min(limits.allowance_total.max(1)).saturating_add(shares.saturating_sub(1));
+    let share = most.checked_div(shares).unwrap_or(most);
     let granule = u64::from(REQUEST_LEN_MIN);
     // Whole granules, so that no request pays for a granule and uses a part of it.
     let whole = share.div_ceil(granule).saturating_mul(granule);

@@ -75,6 +75,8 @@ pub enum Ask<'p, H> {
         /// What Open gave.
         handle: H,
     },
+    /// The client is still there. Nothing is connected for it.
+    Keepalive,
     /// The server need remember nothing of this client any more.
     Disconnect,
 }

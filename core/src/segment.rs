@@ -23,7 +23,7 @@ impl Extent {
     #[must_use]
     pub const fn after(&self, len: u32) -> Extent {
         let skipped = if len < self.len { len } else { self.len };
-        Extent { offset: self.offset.saturating_add(skipped as u64), len: self.len - skipped }
+        Extent { offset: self.offset.saturating_add(skipped as u64), len: self.len.saturating_sub(skipped) }
     }
 
     /// What both have in common, empty where they do not meet.
@@ -32,7 +32,7 @@ impl Extent {
         let start = if self.offset > other.offset { self.offset } else { other.offset };
         let end = if self.end() < other.end() { self.end() } else { other.end() };
         // Both lengths are u32, so what they share is one too.
-        Extent { offset: start, len: if end > start { (end - start) as u32 } else { 0 } }
+        Extent { offset: start, len: end.saturating_sub(start) as u32 }
     }
 }
 
@@ -85,7 +85,7 @@ impl Cover {
         if new.extent().len == 0 || new.extent().offset != rest.offset {
             return None;
         }
-        self.covered += new.extent().len;
+        self.covered = self.covered.saturating_add(new.extent().len);
         Some(new)
     }
 

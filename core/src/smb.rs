@@ -278,7 +278,7 @@ impl Protocol for Smb<'_> {
         let parsed = units.checked_sub(unparsed).ok_or(Error::Malformed("Symlink.UnparsedPathLength"))?;
         let ends = path.char_indices().scan(0, |units, (at, c)| {
             let before = *units;
-            *units += c.len_utf16();
+            *units = usize::saturating_add(*units, c.len_utf16());
             Some((before, at))
         });
         let end = ends.filter(|(units, _)| *units >= parsed).map(|(_, at)| at).next().unwrap_or(path.len());

@@ -19,7 +19,7 @@ pub struct Storage<'s> {
 impl Storage<'_> {
     /// The lent memory in bytes, slots included.
     pub fn len(&self) -> usize {
-        self.tx.len() + self.rx.len() + core::mem::size_of_val(&*self.slots)
+        self.tx.len().saturating_add(self.rx.len()).saturating_add(core::mem::size_of_val(&*self.slots))
     }
 
     /// Whether nothing was lent.

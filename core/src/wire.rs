@@ -39,13 +39,13 @@ impl<'a> Reader<'a> {
 
     fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let taken = self.rest().get(..len)?;
-        self.at += len;
+        self.at = self.at.saturating_add(len);
         Some(taken)
     }
 
     fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let taken = self.rest().first_chunk()?;
-        self.at += N;
+        self.at = self.at.saturating_add(N);
         Some(taken)
     }
 
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
     pub fn utf16(&mut self, text: &str) -> usize {
         let start = self.at;
         text.encode_utf16().for_each(|unit| self.le16(unit));
-        self.at - start
+        self.at.saturating_sub(start)
     }
 
     /// Overwrites what stands at `mark`. Nothing happens where the bytes did not fit.

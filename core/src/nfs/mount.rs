@@ -161,7 +161,7 @@ impl<'a> Response<'a> {
         if count > AUTH_FLAVORS_MAX {
             return Err(Error::Malformed(FLAVORS));
         }
-        let auth_flavors = AuthFlavors { words: r.take(4 * count as usize, FLAVORS)? };
+        let auth_flavors = AuthFlavors { words: r.take((count as usize).saturating_mul(4), FLAVORS)? };
         Ok(Response { handle, auth_flavors })
     }
 }
@@ -237,7 +237,7 @@ impl<'a> Export<'a> {
         let list = r.rest();
         let start = r.at();
         for _ in 0..=list.len() / GROUP_LEN_MIN {
-            let len = r.at() - start;
+            let len = r.at().saturating_sub(start);
             if r.optional("exportnode.ex_groups", group)?.is_none() {
                 return Ok(Export {
                     path,

@@ -243,6 +243,7 @@ impl Protocol for Nfs3<'_> {
     type Stage = Stage;
     type Holes = [Hole; 0];
 
+    #[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
     fn need(&self) -> Cost {
         // The longest call is LOOKUP with a name of 255 bytes; the longest reply LOOKUP's, behind a verifier of any
         // length. Longer paths to mount take more, and say so.
@@ -256,6 +257,7 @@ impl Protocol for Nfs3<'_> {
         Ok(Mark { len, last })
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
     fn head_len(&self, left: Left) -> usize {
         // A record is one reply, so no byte of another can be taken by mistake. What a READ has before its data is never
         // less than this; data that comes with it would have to be copied.
@@ -275,6 +277,7 @@ impl Protocol for Nfs3<'_> {
     ) -> Result<Progress, Error> {
         match ask {
             Ask::Connect => self.connect(stage, out),
+            Ask::Keepalive => self.keep_alive(stage, out),
             // A mount is nothing but a line in the server's list, and that a guess.
             Ask::Disconnect => Ok(Progress::Complete),
             _ => self.encode_ask(ask, stage, out),

@@ -252,6 +252,7 @@ struct Message {
 const REPLY_HEAD_USUAL: usize = 24 + 12;
 
 /// What a READ's reply has in front of its data, in a session or without.
+#[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
 const fn read_heads(session: bool) -> usize {
     let sequence = if session { sequence::REPLY_HEAD_MAX } else { 0 };
     REPLY_HEAD_USUAL + sequence + v4::putfh::REPLY_HEAD_MAX + read::REPLY_HEAD_MAX
@@ -275,6 +276,7 @@ impl Protocol for Nfs4<'_> {
     type Stage = Stage;
     type Holes = [Hole; crate::limits::HOLES_MAX];
 
+    #[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
     fn need(&self) -> Cost {
         let exchange_id =
             RecordMark::LEN + Call::LEN_MAX + 12 + 28 + self.config.owner.len().saturating_add(3);
@@ -327,6 +329,7 @@ impl Protocol for Nfs4<'_> {
     ) -> Result<Progress, Error> {
         match ask {
             Ask::Connect => self.connect(stage, out),
+            Ask::Keepalive => self.keep_alive(stage, out),
             Ask::Disconnect => self.disconnect(out),
             _ => self.encode_ask(ask, stage, out),
         }

@@ -98,6 +98,7 @@ pub struct AuthSys<'a> {
 
 impl Credential<'_> {
     /// How many bytes flavour and body take.
+    #[expect(clippy::arithmetic_side_effects, reason = "slices of the caller, which are in memory")]
     pub const fn len_on_wire(&self) -> usize {
         match self {
             Credential::None => 8,
@@ -120,7 +121,7 @@ impl Credential<'_> {
             return Err(Error::Invalid("too many groups"));
         }
         w.be32(AUTH_SYS);
-        w.be32((self.len_on_wire() - 8) as u32); // Length of the body
+        w.be32(self.len_on_wire().saturating_sub(8) as u32); // Length of the body
         w.be32(sys.stamp);
         w.opaque(sys.machine_name.as_bytes());
         w.be32(sys.uid);
@@ -197,10 +198,10 @@ pub fn reply_head_len(bytes: &[u8]) -> usize {
         return if second == RPC_MISMATCH { SHORTEST + 4 } else { SHORTEST };
     }
     let len = third.min(AUTH_BODY_MAX) as usize;
-    let verifier = len + pad(len);
-    let accepted = SHORTEST + verifier + 4;
+    let verifier = len.saturating_add(pad(len));
+    let accepted = verifier.saturating_add(SHORTEST + 4);
     match r.skip(verifier, "body").and_then(|()| r.be32("accept_stat")) {
-        Ok(PROG_MISMATCH) => accepted + 8,
+        Ok(PROG_MISMATCH) => accepted.saturating_add(8),
         _ => accepted,
     }
 }

@@ -88,7 +88,7 @@ impl<P: Protocol> Ahead<P> {
         let told = self.mapping.known().saturating_sub(before);
         self.learn_segments(ring, arrival.protocol, arrival.message)?;
         let short = matches!(arrival.answer, Answer::Run { .. }) && told < limits::MAP_LEN_MIN;
-        self.dull = if short && self.numbered { self.dull + 1 } else { 0 };
+        self.dull = if short && self.numbered { self.dull.saturating_add(1) } else { 0 };
         if self.dull >= limits::DULL_MAPS_MAX {
             self.dull = 0;
             self.skip(ring, limits::MAP_SKIP_LEN);

@@ -60,7 +60,7 @@ macro_rules! operation {
 
         impl<'p, P: Protocol> $name<'p, P> {
             /// Nothing happens before its first step.
-            #[allow(clippy::new_without_default)] // Those that take an argument have no default.
+            #[allow(clippy::new_without_default, reason = "those that take an argument have no default")]
             pub fn new($($arg: $type),*) -> Self {
                 $name(Call::new($ask))
             }
@@ -79,7 +79,7 @@ macro_rules! operation {
             fn output(&mut self) -> Result<Self::Output, Error> {
                 match self.0.result? {
                     $pattern => Ok($result),
-                    #[allow(unreachable_patterns)]
+                    #[allow(unreachable_patterns, reason = "some take whatever comes")]
                     _ => Err(Error::Misbehaved("a reply brought another thing than was asked for")),
                 }
             }
@@ -107,6 +107,18 @@ operation! {
 operation! {
     /// The space of the file system that a path is on.
     Statfs(path: &'p str) asks Ask::Statfs { path }, gives Space: Answer::Space(space) => space
+}
+
+operation! {
+    /// Tells the server, while nothing else is asked, that this client is still there, in one round trip: ECHO with SMB, SEQUENCE with
+    /// NFS 4.1 and 4.2, RENEW with 4.0 where the server knows the client, and else what costs the server least. It keeps what lies between
+    /// from forgetting the connection, and an NFSv4 server from forgetting the client, which is needed more often than
+    /// [`lease_seconds`](crate::nfs::Nfs4::lease_seconds) if the client shall be remembered.
+    ///
+    /// It does not connect: where there is nothing to be kept it is `Done` at once. A refusal with
+    /// [`Reason::Expired`](crate::Reason::Expired) says that the server has forgotten: the next operation makes an NFSv4 client known again,
+    /// and SMB takes another connection. Without any answer it is `TimedOut`, as every operation.
+    Keepalive() asks Ask::Keepalive, gives (): _ => ()
 }
 
 operation! {

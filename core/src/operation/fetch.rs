@@ -182,7 +182,7 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
 
     /// The lane `nth` behind the front.
     fn index(&self, nth: usize) -> usize {
-        (self.front + nth).checked_rem(self.lanes.len()).unwrap_or(0)
+        self.front.saturating_add(nth).checked_rem(self.lanes.len()).unwrap_or(0)
     }
 
     /// Closes what is over, goes on with what is begun, and begins what is next.
@@ -204,7 +204,7 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         let lane = self.lanes.get_mut(index).filter(|lane| lane.state == State::Free)?;
         let path = self.paths.as_mut()?.next()?;
         *lane = Lane { path, state: State::Reading, ..Lane::new() };
-        self.used += 1;
+        self.used = self.used.saturating_add(1);
         Some(index)
     }
 
@@ -266,9 +266,9 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
                 }
                 Place::Head(_) if has < want => return Ok(Current::Nothing),
                 Place::Head(at) if at < want => {
-                    let place = self.front * self.head_len as usize + at as usize;
-                    let len = (self.heads.run(place).len()).min((want - at) as usize) as u32;
-                    self.place = Place::Head(at + len);
+                    let place = head_at(self.front, self.head_len).saturating_add(at as usize);
+                    let len = (self.heads.run(place).len()).min(want.saturating_sub(at) as usize) as u32;
+                    self.place = Place::Head(at.saturating_add(len));
                     return Ok(Current::Head { at, len });
                 }
                 Place::Head(_) if self.reads != Reads::Nothing => self.place = Place::Tail,
@@ -301,6 +301,11 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
 fn head_of(attributes: &Attributes, head_len: u32) -> u32 {
     let may_have_holes = attributes.sparse && attributes.len >= HOLE_LEN_MIN;
     if may_have_holes { 0 } else { attributes.len.min(head_len.into()) as u32 }
+}
+
+/// Where in the memory for heads that of a lane starts.
+const fn head_at(lane: usize, head_len: u32) -> usize {
+    lane.saturating_mul(head_len as usize)
 }
 
 impl<P: Protocol> Lane<'_, P> {
@@ -462,7 +467,8 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         match &mut self.tail {
             _ if lane < self.lanes.len() => {
                 let at = slot.extent.after(at).offset as usize;
-                self.heads.run((lane * self.head_len as usize).saturating_add(at))
+                let at = head_at(lane, self.head_len).saturating_add(at);
+                self.heads.run(at)
             }
             Some(tail) => tail.window(slot, at),
             None => &mut [],
@@ -481,7 +487,7 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         let lane = slot.ticket.lane() as usize;
         match &mut self.tail {
             _ if lane < self.lanes.len() => {
-                let at = (lane * self.head_len as usize).saturating_add(extent.offset as usize);
+                let at = head_at(lane, self.head_len).saturating_add(extent.offset as usize);
                 page::zero(self.heads, at, extent.len as usize);
             }
             Some(tail) => tail.wipe(slot, extent),
@@ -531,7 +537,8 @@ impl<P: Protocol> Operation<P> for Fetch<'_, '_, P> {
         match (self.current, &mut self.tail) {
             (Current::Opened(attributes), _) => Fetched::Opened(attributes),
             (Current::Head { at, len }, _) => {
-                let run = self.heads.run(self.front * self.head_len as usize + at as usize);
+                let at = head_at(self.front, self.head_len).saturating_add(at as usize);
+                let run = self.heads.run(at);
                 Fetched::Content(Content::Data(run.get(..len as usize).unwrap_or(&[])))
             }
             (Current::Tail, Some(tail)) => Fetched::Content(tail.content()),

@@ -115,7 +115,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
                 return Ok(Progress::Wait);
             };
             out.inflight().remove(index);
-            out.set_follows(rest.len - now.len);
+            out.set_follows(rest.len.saturating_sub(now.len));
             let progress = self.ask(now, protocol, out);
             out.set_follows(0);
             if progress != Ok(Progress::Sent) {
@@ -140,7 +140,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
         let half = u32::try_from(self.ring.len().div_ceil(2)).unwrap_or(u32::MAX);
         let len = planned.min(half);
         let page = u32::try_from(self.ring.page()).unwrap_or(u32::MAX);
-        len.checked_rem(page).filter(|rest| *rest < len).map_or(len, |rest| len - rest)
+        len.checked_rem(page).filter(|rest| *rest < len).map_or(len, |rest| len.saturating_sub(rest))
     }
 
     fn ask_next(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {

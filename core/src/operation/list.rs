@@ -62,7 +62,7 @@ impl<P: Protocol> Job<P> for List<'_, P> {
     fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
         match arrival.answer {
             Answer::Entries { start, len } if len > 0 => {
-                self.idle += 1;
+                self.idle = self.idle.saturating_add(1);
                 if self.idle > limits::IDLE_LISTINGS_MAX {
                     return Err(Error::Misbehaved("reply after reply of a listing and no entry"));
                 }

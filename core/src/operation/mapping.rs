@@ -162,7 +162,7 @@ impl<P: Protocol> Mapping<P> {
 
     /// What a reply says, whose message starts at `start` in the memory that [`segment`](Self::segment) is shown.
     pub fn learn(&mut self, arrival: &Arrival<'_, P>, start: usize) -> Result<(), Error> {
-        self.idle += 1;
+        self.idle = self.idle.saturating_add(1);
         if self.idle > limits::IDLE_MAPS_MAX {
             return Err(Error::Misbehaved("reply after reply of a map and no segment"));
         }

@@ -77,6 +77,7 @@ impl<'p, L: AsRef<[Hole]> + AsMut<[Hole]> + Default> Ring<'p, L> {
     }
 
     /// Where in the sink it lies.
+    #[expect(clippy::arithmetic_side_effects, reason = "the divisor is at least 1")]
     fn place(&self, offset: u64) -> usize {
         (self.position(offset) % (self.sink.len() as u64).max(1)) as usize
     }
@@ -102,7 +103,7 @@ impl<'p, L: AsRef<[Hole]> + AsMut<[Hole]> + Default> Ring<'p, L> {
             }
             self.next = end;
         }
-        self.next - from
+        self.next.saturating_sub(from)
     }
 
     /// Everything before `missing`, the first byte that is awaited, is there.
@@ -144,6 +145,7 @@ impl<'p, L: AsRef<[Hole]> + AsMut<[Hole]> + Default> Ring<'p, L> {
     }
 
     /// Of a hole all that is known, of data whole pages in one run, up to where a hole or the end of the file comes.
+    #[expect(clippy::arithmetic_side_effects, reason = "a page is never empty")]
     fn lendable(&mut self) -> u64 {
         let next_hole = match self.holes.first() {
             Some(hole) if hole.start <= self.front => {

@@ -9,7 +9,7 @@ use super::map::Asked;
 use super::oplock_break::{self, Acknowledgment, Notification};
 use super::session::{CREDIT_LEN, Standing};
 use super::status::Status;
-use super::{Smb, close, query_directory, query_info, read};
+use super::{Smb, close, echo, query_directory, query_info, read};
 use crate::error::Error;
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, File, Progress, Reply};
@@ -63,8 +63,10 @@ impl Smb<'_> {
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        if let Ask::Disconnect = ask {
-            return Ok(Progress::Complete);
+        match ask {
+            Ask::Disconnect => return Ok(Progress::Complete),
+            Ask::Keepalive => return self.keep_alive(stage, out),
+            _ => {}
         }
         let enters =
             matches!(ask, Ask::Open { .. } | Ask::Stat { .. } | Ask::Statfs { .. } | Ask::List { .. });
@@ -79,7 +81,7 @@ impl Smb<'_> {
             }
         }
         match ask {
-            Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
+            Ask::Connect | Ask::Keepalive | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Open { path, first } => self.open(stage, out, path, first),
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Stat { path, space } => {
@@ -105,6 +107,28 @@ impl Smb<'_> {
                 _ => Ok(Progress::Complete),
             },
         }
+    }
+
+    /// ECHO in a session. While one is being made there is no need of it; and ksmbd, which forgets no connection, looks for no
+    /// session at an ECHO, so that its reply is never signed or sealed.
+    fn keep_alive(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let is_protected = self.session.signs || self.session.seals;
+        match self.session.standing {
+            Standing::Refused(error) => return Err(error),
+            _ if is_protected && self.session.is_ksmbd() => return Ok(Progress::Complete),
+            Standing::Admitted | Standing::Ready if stage.phase == Phase::Start => {}
+            _ => return Ok(Progress::Complete),
+        }
+        let body = |w: &mut Writer<'_>| {
+            echo::Request.encode(w);
+            Ok(())
+        };
+        let member = Member::new(Command::ECHO, echo::REPLY_HEAD_MAX, &body);
+        let progress = self.session.send(out, &[member], Wait::Awaited)?;
+        if progress == Progress::Sent {
+            stage.phase = Phase::Asked;
+        }
+        Ok(progress)
     }
 
     /// Sends a chain, and afterwards closes what it may have left open.
@@ -337,6 +361,10 @@ impl Smb<'_> {
                 })
             }
             Command::QUERY_INFO => query_answer(body),
+            Command::ECHO => {
+                echo::Response::decode(body)?;
+                Ok(Answer::Nothing)
+            }
             Command::CLOSE => {
                 close::Response::decode(body)?;
                 stage.handle = None;

@@ -138,7 +138,7 @@ impl Session {
         (member.encode)(w)?;
         if !last {
             w.zeros(w.at().wrapping_sub(start_at).wrapping_neg() & 7);
-            let next = (w.at() - start_at) as u32;
+            let next = w.at().saturating_sub(start_at) as u32;
             w.patch(start.plus(header::NEXT_COMMAND_AT), &next.to_le_bytes());
         }
         match &self.signer {

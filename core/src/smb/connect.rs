@@ -338,10 +338,9 @@ impl Smb<'_> {
     }
 
     /// Whether TREE_CONNECT is sent with others behind it. Not where the proof that nobody changed NEGOTIATE has
-    /// to come before anything is believed; and not to ksmbd, which takes it for an error and then says no more: it is a server
-    /// whose GUID is all zero.
+    /// to come before anything is believed; and not to ksmbd, which takes it for an error and then says no more.
     fn may_chain(&self) -> bool {
-        !self.session.enters_alone && !self.proves_negotiate() && self.session.server_guid != [0; 16]
+        !self.session.enters_alone && !self.proves_negotiate() && !self.session.is_ksmbd()
     }
 
     fn send_tree_connect(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
@@ -372,6 +371,7 @@ impl Smb<'_> {
             && self.session.signer.is_some()
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
     fn send_proof(&mut self, out: &mut Outbox<'_, '_>) -> Result<(), Error> {
         let mut input = [0; ValidateNegotiateInfoRequest::LEN_MAX];
         let mut w = Writer::new(&mut input);

@@ -139,15 +139,15 @@ pub fn encode_path(path: &str, w: &mut Writer<'_>) -> Result<usize, Error> {
 
 /// The bytes that [`encode_path`] appends, if it does.
 fn path_len(path: &str) -> Result<u16, Error> {
-    let mut units = 0;
+    let mut units = 0_usize;
     for component in components(path) {
         if component == "." || component == ".." || component.contains('\0') {
             return Err(Error::Invalid("path"));
         }
-        units += component.encode_utf16().count() + 1;
+        units = units.saturating_add(component.encode_utf16().count()).saturating_add(1);
     }
     // One separator less than components.
-    len16(units.saturating_sub(1) * 2, "path too long")
+    len16(units.saturating_sub(1).saturating_mul(2), "path too long")
 }
 
 fn components(path: &str) -> impl Iterator<Item = &str> {

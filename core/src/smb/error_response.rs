@@ -83,7 +83,7 @@ impl<'a> Context<'a> {
         let len = r.le32("ErrorContext.ErrorDataLength")? as usize;
         let error_id = r.le32("ErrorContext.ErrorId")?;
         let data = r.take(len, "ErrorContext.ErrorContextData")?;
-        *at = (*at + r.at()).next_multiple_of(8);
+        *at = at.saturating_add(r.at()).saturating_add(7) & !7;
         Ok(Context { error_id, data })
     }
 }

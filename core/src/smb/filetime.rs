@@ -15,6 +15,7 @@ impl FileTime {
 
     /// Seconds since 1970, negative before, and the nanoseconds to add to them. `None` for "no time": zero,
     /// and all that is negative or greatest as the signed number which servers take it for.
+    #[expect(clippy::arithmetic_side_effects, reason = "64 bits of ticks are 40 bits of seconds")]
     pub const fn to_unix(self) -> Option<(i64, u32)> {
         if self.0 == 0 || self.0 >= i64::MAX as u64 {
             return None;

@@ -18,6 +18,7 @@ pub(super) fn hmac_sha256(key: &[u8; 16]) -> Hmac<Sha256> {
 /// One round of SP800-108 5.1, which is all that SMB needs: K(1), of which `N` bytes are taken.
 ///
 /// The fixed input is Label, a zero byte, Context and L, the length in bits.
+#[expect(clippy::arithmetic_side_effects, reason = "a key has 32 bytes at most")]
 fn derive<const N: usize>(key: &[u8; 16], label: &[u8], context: &[u8]) -> [u8; N] {
     const { assert!(N <= 32) };
     let mut mac = hmac_sha256(key);

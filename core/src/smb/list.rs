@@ -93,7 +93,7 @@ impl Smb<'_> {
             let need = out.lent().reply.saturating_add(LISTING_LEN_MIN.saturating_sub(room));
             return Err(Error::Budget { what: "rx", need, have: out.lent().reply });
         }
-        let before = u32::from(with_create) + u32::from(enters);
+        let before = u32::from(with_create).saturating_add(enters.into());
         let credits = self.session.credits.saturating_sub(before).max(1);
         let credits = if self.session.large_mtu() { credits } else { 1 };
         let paid = (credits as usize).saturating_mul(CREDIT_LEN as usize);

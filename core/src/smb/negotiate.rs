@@ -194,7 +194,7 @@ impl Request<'_> {
         }
 
         align(w, body);
-        let offset = (LEN + w.at() - body) as u32;
+        let offset = w.at().saturating_sub(body).saturating_add(LEN) as u32;
         let mut count = 1u16;
         context(w, body, PREAUTH_INTEGRITY, |w| {
             w.le16(1); // HashAlgorithmCount
@@ -204,7 +204,7 @@ impl Request<'_> {
         });
         for (kind, algorithms) in [(ENCRYPTION, self.ciphers), (SIGNING, self.signing_algorithms)] {
             if !algorithms.is_empty() {
-                count += 1;
+                count = count.saturating_add(1);
                 context(w, body, kind, |w| {
                     w.le16(algorithms.len() as u16);
                     algorithms.iter().for_each(|algorithm| w.le16(*algorithm));
@@ -212,7 +212,7 @@ impl Request<'_> {
             }
         }
         if let Some(netname) = self.netname {
-            count += 1;
+            count = count.saturating_add(1);
             context(w, body, NETNAME, |w| {
                 w.utf16(netname);
             });
@@ -230,12 +230,12 @@ fn context(w: &mut Writer<'_>, body: usize, kind: u16, data: impl FnOnce(&mut Wr
     w.le32(0); // Reserved
     let start = w.at();
     data(w);
-    w.patch(len, &((w.at() - start) as u16).to_le_bytes());
+    w.patch(len, &(w.at().saturating_sub(start) as u16).to_le_bytes());
 }
 
 /// Appends zeros up to a multiple of 8 from `body`. The header in front of it is a multiple of 8 itself.
 fn align(w: &mut Writer<'_>, body: usize) {
-    w.zeros((w.at() - body).wrapping_neg() % 8);
+    w.zeros(w.at().saturating_sub(body).wrapping_neg() & 7);
 }
 
 /// The fixed part of a response.
@@ -337,7 +337,7 @@ impl<'a> Response<'a> {
             let len = r.le16("NegotiateContext.DataLength")?.into();
             r.skip(4, "NegotiateContext.Reserved")?;
             let data = r.take(len, "NegotiateContext.Data")?;
-            at = (at + r.at()).next_multiple_of(8);
+            at = at.saturating_add(r.at()).saturating_add(7) & !7;
             let (chosen, algorithm) = match kind {
                 PREAUTH_INTEGRITY => (&mut self.preauth_integrity_hash, hash(data)?),
                 ENCRYPTION => (&mut self.cipher, only(data)?),

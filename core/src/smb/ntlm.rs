@@ -356,9 +356,10 @@ impl Fields {
     ) -> Result<T, Error> {
         let at = w.at();
         let result = write(w);
-        let len = u16::try_from(w.at() - at).map_err(|_| Error::Invalid("a name is too long for NTLM"))?;
+        let len = u16::try_from(w.at().saturating_sub(at))
+            .map_err(|_| Error::Invalid("a name is too long for NTLM"))?;
         let [a, b] = len.to_le_bytes();
-        let [c, d, e, f] = ((at - self.start) as u32).to_le_bytes();
+        let [c, d, e, f] = (at.saturating_sub(self.start) as u32).to_le_bytes();
         w.patch(field, &[a, b, a, b, c, d, e, f]);
         Ok(result)
     }
@@ -421,7 +422,7 @@ fn put_av_pair(w: &mut Writer<'_>, id: u16, value: impl FnOnce(&mut Writer<'_>))
     w.le16(0);
     let at = w.at();
     value(w);
-    w.patch(len, &((w.at() - at) as u16).to_le_bytes());
+    w.patch(len, &(w.at().saturating_sub(at) as u16).to_le_bytes());
 }
 
 fn utf16(w: &mut Writer<'_>, text: &str) {

@@ -236,7 +236,7 @@ impl FsFullSizeInformation {
 
     /// Bytes of an allocation unit.
     pub const fn unit_bytes(&self) -> u64 {
-        self.sectors_per_allocation_unit as u64 * self.bytes_per_sector as u64
+        (self.sectors_per_allocation_unit as u64).saturating_mul(self.bytes_per_sector as u64)
     }
 
     /// Bytes of the file system, `u64::MAX` if they are more.

@@ -16,7 +16,7 @@ const KEEPALIVE: u8 = 0x85;
 
 /// What watches over the bytes that arrive.
 #[derive(Default)]
-#[allow(clippy::large_enum_variant)] // There is one of it, and nowhere else to put it.
+#[allow(clippy::large_enum_variant, reason = "there is one of it, and nowhere else to put it")]
 enum Guard {
     #[default]
     Nothing,

@@ -3,6 +3,11 @@
 //! A sealed reply is opened where it lies, in any pieces and in one pass: bytes of a READ land in the page and are
 //! decrypted there. Nothing that was decrypted may be used before [`Opening::finish`] has said that it is authentic.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "it counts bytes and blocks of one message, whose length has 24 bits"
+)]
+
 use core::fmt;
 
 use aes::cipher::{
@@ -194,7 +199,7 @@ impl Opening {
     pub fn update(&mut self, bytes: &mut [u8]) {
         let len = bytes.len().min(usize::try_from(self.remaining).unwrap_or(usize::MAX));
         self.overrun |= len < bytes.len();
-        self.remaining -= len as u32;
+        self.remaining = self.remaining.saturating_sub(len as u32);
         if let Some(bytes) = bytes.get_mut(..len) {
             self.pass.update(bytes);
         }
@@ -214,8 +219,7 @@ impl Opening {
 }
 
 /// AES with either length of key.
-// There is no heap to put the large one on.
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "there is no heap to put the large one on")]
 #[derive(Clone)]
 enum Aes {
     Short(Aes128Enc),

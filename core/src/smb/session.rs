@@ -122,6 +122,11 @@ impl Session {
         matches!(self.standing, Standing::Admitted | Standing::Entering | Standing::Proving | Standing::Ready)
     }
 
+    /// Linux ksmbd is a server whose GUID is all zero.
+    pub fn is_ksmbd(&self) -> bool {
+        self.server_guid == [0; 16]
+    }
+
     /// How many credits to ask for in a request that costs `charge`: as many as it takes, and what is missing.
     pub fn credits_to_ask(&self, charge: u16) -> u16 {
         let missing = CREDITS_WANTED.saturating_sub(self.credits.saturating_add(self.charged));

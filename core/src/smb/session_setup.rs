@@ -66,7 +66,7 @@ impl Pending {
     /// Patches the length of what was written since [`begin`](Request::begin) to the same writer. `Invalid` if
     /// it is over 65535 bytes.
     pub fn end(self, w: &mut Writer<'_>) -> Result<(), Error> {
-        let len = len16(w.at() - self.start, "security buffer too long")?;
+        let len = len16(w.at().saturating_sub(self.start), "security buffer too long")?;
         w.patch(self.security_buffer_length, &len.to_le_bytes());
         Ok(())
     }

@@ -2,6 +2,11 @@
 //!
 //! A [`Mac`] takes a message in any pieces, so a reply is verified while it arrives, page by page.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "it counts bytes and blocks of one message, whose length has 24 bits"
+)]
+
 use core::fmt;
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
@@ -56,8 +61,7 @@ impl SigningAlgorithm {
 /// Session.SigningKey, expanded for its algorithm. Zeroized on drop, never printed.
 pub struct Signer(Keyed);
 
-// There is no heap to put the large ones on.
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "there is no heap to put the large ones on")]
 enum Keyed {
     Hmac(Hmac<Sha256>),
     Cmac(Cmac),
@@ -132,8 +136,7 @@ fn first_counter(header: &[u8; HEADER]) -> [u8; 16] {
 /// Owns all that it needs, so it may be kept while the rest of the message is awaited.
 pub struct Mac(State);
 
-// There is no heap to put the large ones on.
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "there is no heap to put the large ones on")]
 enum State {
     Hmac(Hmac<Sha256>),
     Cmac(Cmac),

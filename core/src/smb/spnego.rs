@@ -1,5 +1,10 @@
 //! SPNEGO (RFC 4178, MS-SPNG): the envelope of NTLM, in as much DER as it needs.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "it adds up what is written here: nothing longer than 16 bits can say"
+)]
+
 use super::ntlm::{self, SessionKey};
 use crate::error::Error;
 use crate::wire::{Reader, Writer};

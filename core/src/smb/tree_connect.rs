@@ -47,8 +47,13 @@ impl Request<'_> {
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Error> {
         name(self.host, "host")?;
         name(self.share, "share")?;
-        let units = self.host.encode_utf16().count() + self.share.encode_utf16().count() + 3;
-        let len = len16(units * 2, "share path too long")?;
+        let units = self
+            .host
+            .encode_utf16()
+            .count()
+            .saturating_add(self.share.encode_utf16().count())
+            .saturating_add(3);
+        let len = len16(units.saturating_mul(2), "share path too long")?;
         w.le16(9); // StructureSize
         w.le16(0); // Flags
         w.le16((LEN + REQUEST_FIXED) as u16); // PathOffset

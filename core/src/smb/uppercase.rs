@@ -4,6 +4,8 @@
 //! In a table of our own, since that of `core` also has what is mapped to several characters, and takes eleven times as
 //! much of a firmware's flash.
 
+#![expect(clippy::arithmetic_side_effects, reason = "what is taken from what lies in one range of a table")]
+
 /// Letters that follow their capitals, every other one: first and last.
 #[rustfmt::skip]
 const AFTER_CAPITAL: &[(u16, u16)] = &[

@@ -417,7 +417,7 @@ impl Protocol for Toy {
                 let extent = Extent { offset: from, len };
                 self.send(Request { kind: MAP, handle, extent, path: "" }, false, out)
             }
-            Ask::Map { .. } | Ask::Disconnect => Ok(Progress::Complete),
+            Ask::Map { .. } | Ask::Keepalive | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Look { handle } => {
                 self.send(Request { kind: LOOK, handle, extent: NOWHERE, path: "" }, false, out)
             }

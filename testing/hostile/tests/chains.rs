@@ -230,6 +230,28 @@ fn a_share_that_demands_encryption_is_asked_again_under_it_and_nothing_that_came
     });
 }
 
+/// MS-SMB2 3.3.4.1.3: a server may answer the members of a chain one by one.
+#[test]
+fn a_chain_may_be_answered_in_frames_of_its_members() {
+    for setup in Setup::every() {
+        all_goes_well(&scene(setup).told(Lie::ChainSeparate));
+    }
+    let mut scene = scene(Setup { dialects: Dialects::only(Dialect::Smb311), ..Setup::user() });
+    all_goes_well(&scene.clone().told(Lie::ChainSeparate));
+    scene.config.sealing = Sealing::Share;
+    all_goes_well(&scene.clone().told(Lie::ChainSeparate).told(Lie::SealTreeConnectChain));
+}
+
+/// MS-SMB2 3.3.4.1.4: whatever a server says of a share that demands encryption is encrypted, all but the reply to TREE_CONNECT
+/// itself. Where all comes in one frame the share is not known before its end; else it is.
+#[test]
+fn a_share_that_demands_encryption_says_nothing_more_in_the_clear() {
+    let mut scene = scene(Setup { dialects: Dialects::only(Dialect::Smb311), ..Setup::user() });
+    scene.config.sealing = Sealing::Share;
+    let outcome = with(&scene.told(Lie::ChainSeparate), |session| fetch(session, &["f"], 1));
+    assert_eq!(outcome, Err(Error::Unauthentic("a reply in the clear where everything is encrypted")));
+}
+
 #[test]
 fn a_reply_to_the_first_chain_that_is_sealed_is_checked_like_any_other() {
     let mut scene = scene(Setup { dialects: Dialects::only(Dialect::Smb311), ..Setup::user() });

@@ -43,8 +43,13 @@ pub(crate) fn arrange(
     if connection.lies(Lie::ChainReversed) {
         replies.reverse();
     }
-    let messages: Vec<Message> = interim(connection, replies)
+    let chains = match connection.lies(Lie::ChainSeparate) {
+        true => replies.into_iter().map(|reply| vec![reply]).collect(),
+        false => vec![replies],
+    };
+    let messages: Vec<Message> = chains
         .into_iter()
+        .flat_map(|replies| interim(connection, replies))
         .filter(|replies| !replies.is_empty())
         .map(|replies| Message::new(replies, &sealer))
         .collect();
@@ -104,6 +109,9 @@ fn surround(connection: &mut Connection, mut message: Message) -> Vec<Message> {
         }
         if connection.lies(Lie::WrongCommand) {
             reply.header.command = Command::Echo;
+        }
+        if connection.lies(Lie::OtherSessionId) {
+            reply.header.session_id ^= 1 << 32;
         }
     }
     if connection.lies(Lie::DuplicateReads) {

@@ -16,10 +16,17 @@ pub enum Lie {
     ReverseReads,
     /// Every frame with a READ reply is sent twice (sealed: each with its own nonce).
     DuplicateReads,
+    /// The `nth` frame comes twice, byte for byte.
+    Replayed {
+        /// Which frame.
+        nth: usize,
+    },
     /// A READ reply for a message id that nobody sent goes before each READ reply.
     UnknownMessageId,
     /// READ replies carry the command ECHO.
     WrongCommand,
+    /// READ replies carry the id of another session.
+    OtherSessionId,
     /// READ is answered STATUS_PENDING first, then as usual with the same AsyncId.
     PendingOnce,
     /// As `PendingOnce`, with this many STATUS_PENDING; the first one brings the credits.
@@ -112,6 +119,8 @@ pub enum Lie {
     ChainShort,
     /// The replies of a chain come last first.
     ChainReversed,
+    /// Legal: every reply of a chain is a frame of its own.
+    ChainSeparate,
     /// NextCommand leaves the frame.
     NextCommandBeyond,
     /// NextCommand is inside the frame but not a multiple of 8.
@@ -134,6 +143,10 @@ pub enum Lie {
     // Framing.
     /// A NetBIOS keepalive (0x85) goes before every frame.
     KeepAlives,
+    /// More NetBIOS keepalives than anybody needs go before every frame with a READ reply.
+    KeepAlivesForEver,
+    /// Frames with READ replies begin with this byte, which is neither that of a message (0) nor of a keepalive (0x85).
+    StreamProtocol(u8),
     /// Frames with READ replies announce 0xFFFFFF bytes.
     FrameTooLong,
     /// The connection closes after this many bytes in all.
@@ -158,10 +171,22 @@ pub enum Lie {
     AvPairsBeyond,
     /// The AV pairs of the NTLM challenge end without MsvAvEOL.
     AvPairsNeverEnd,
+    /// A hundred AV pairs go before those of the NTLM challenge, each of them right.
+    AvPairsTooMany,
+    /// The AV pairs of the NTLM challenge lie over its header.
+    AvPairsOverlap,
+    /// After the last message of the authentication the server wants another one.
+    ChallengesForEver,
+    /// ShareType on the wire: 2 is a pipe, 3 a printer.
+    ShareType(u8),
 
     // Listings.
     /// The same page again and again, never NO_MORE_FILES.
     ListingNeverEnds,
+    /// After the last page comes the first one, never NO_MORE_FILES.
+    ListingGoesRound,
+    /// An empty name is listed last.
+    NameEmpty,
     /// A name with `/` in it is listed last.
     NameWithSlash,
     /// A name with `\` in it is listed last.

@@ -136,16 +136,28 @@ impl Model {
         for frame in frames {
             self.connection.account.frames_out += 1;
             self.emit(&frame);
+            if self.lies(Lie::Replayed { nth: self.connection.account.frames_out }) {
+                self.emit(&frame);
+            }
         }
     }
 
     fn emit(&mut self, frame: &Frame) {
-        let keepalive: &[u8] = if self.lies(Lie::KeepAlives) { &[0x85, 0, 0, 0] } else { &[] };
+        let keepalives = match self.lies(Lie::KeepAlivesForEver) && frame.read {
+            true => 2000,
+            false => usize::from(self.lies(Lie::KeepAlives)),
+        };
         let announced = match self.lies(Lie::FrameTooLong) && frame.read {
             true => FRAME_MAX as u32,
             false => frame.bytes.len() as u32,
         };
-        let bytes = [keepalive, &announced.to_be_bytes(), &frame.bytes].concat();
+        let stream_protocol = self.connection.lie(|lie| match *lie {
+            Lie::StreamProtocol(byte) if frame.read => Some(byte),
+            _ => None,
+        });
+        let mut mark = announced.to_be_bytes();
+        mark[0] = stream_protocol.unwrap_or(mark[0]);
+        let bytes = [&[0x85, 0, 0, 0].repeat(keepalives)[..], &mark, &frame.bytes].concat();
         let room = self.connection.config.lies.iter().find_map(|lie| match lie {
             Lie::TruncateAt(at) => Some(at - self.sent),
             _ => None,

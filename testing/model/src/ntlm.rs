@@ -38,6 +38,8 @@ const HAS_MIC: u32 = 0x2;
 /// Where NTLMv2's AV pairs start in the response: after the proof and the fixed part.
 const CLIENT_AV_PAIRS: usize = 16 + 28;
 const MIC: std::ops::Range<usize> = 72..88;
+/// Where CHALLENGE says where its AV pairs are.
+pub(crate) const TARGET_INFO_OFFSET: std::ops::Range<usize> = 44..48;
 
 /// An authentication that waits for AUTHENTICATE.
 pub(crate) struct Exchange {

@@ -91,10 +91,12 @@ impl Connection {
         let open = self.opens.get(&id).ok_or(Status::FILE_CLOSED)?;
         let listing = open.listing.as_ref().ok_or(Status::FILE_CLOSED)?;
         let count_max = if flags & RETURN_SINGLE_ENTRY != 0 { 1 } else { usize::MAX };
-        if listing.at == listing.entries.len() {
-            return Err(Status::NO_MORE_FILES);
-        }
-        let rest = nodes(&self.config.tree, &listing.entries[listing.at..]).take(count_max);
+        let at = match listing.entries.len() {
+            len if listing.at < len => listing.at,
+            _ if self.lies(Lie::ListingGoesRound) => 0,
+            _ => return Err(Status::NO_MORE_FILES),
+        };
+        let rest = nodes(&self.config.tree, &listing.entries[at..]).take(count_max);
         let (mut page, count) = listing::page(class, rest, output_max);
         if count == 0 {
             return Err(Status::INFO_LENGTH_MISMATCH);
@@ -103,7 +105,7 @@ impl Connection {
         let again = self.lies(Lie::ListingNeverEnds);
         let open = self.opens.get_mut(&id).ok_or(Status::FILE_CLOSED)?;
         if let Some(listing) = open.listing.as_mut().filter(|_| !again) {
-            listing.at += count;
+            listing.at = at + count;
         }
         Ok(page)
     }
@@ -138,6 +140,7 @@ fn join(directory: &str, name: &str) -> String {
 
 fn false_name(lie: &Lie) -> Option<&'static str> {
     match lie {
+        Lie::NameEmpty => Some(""),
         Lie::NameWithSlash => Some("a/b"),
         Lie::NameWithBackslash => Some("a\\b"),
         Lie::NameWithNul => Some("a\0b"),

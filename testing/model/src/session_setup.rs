@@ -75,7 +75,11 @@ impl Connection {
                         spnego::response(spnego::ACCEPT_COMPLETED, &[], mic.as_ref().map(|mic| &mic[..]))
                     }
                 };
-                Ok(encode(flags, &reply).into())
+                let status = match self.lies(Lie::ChallengesForEver) {
+                    true => Status::MORE_PROCESSING_REQUIRED,
+                    false => Status::SUCCESS,
+                };
+                Ok(Answer { status, body: encode(flags, &reply) })
             }
         }
     }
@@ -86,11 +90,17 @@ impl Connection {
         if self.lies(Lie::AvPairsBeyond) {
             info[timestamp_len..][..2].copy_from_slice(&0x1000u16.to_le_bytes());
         }
+        if self.lies(Lie::AvPairsTooMany) {
+            info = [[9, 0, 0, 0].repeat(100), info].concat();
+        }
         if self.lies(Lie::AvPairsNeverEnd) {
             info.truncate(info.len() - 4);
         }
         let challenge = self.entropy.draw_u64().to_le_bytes();
-        let exchange = Exchange::begin(token.token, challenge, &self.config.server_name, &info)?;
+        let mut exchange = Exchange::begin(token.token, challenge, &self.config.server_name, &info)?;
+        if self.lies(Lie::AvPairsOverlap) {
+            exchange.challenge[ntlm::TARGET_INFO_OFFSET].copy_from_slice(&[0; 4]);
+        }
         let negotiated = self.negotiated.as_ref().ok_or(Status::INVALID_PARAMETER)?;
         let mut preauth = negotiated.preauth.clone();
         preauth.update(request.message);

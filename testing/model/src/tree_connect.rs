@@ -3,7 +3,7 @@
 use crate::connection::{Chain, Connection, Handled};
 use crate::header::Request;
 use crate::wire::{Put, from_utf16};
-use crate::{Sealing, Status};
+use crate::{Lie, Sealing, Status};
 
 const DISK: u8 = 1;
 const SHAREFLAG_ENCRYPT_DATA: u32 = 0x8000;
@@ -33,7 +33,9 @@ impl Connection {
         chain.tree_id = id;
         let mut body = Vec::new();
         body.u16(16);
-        body.u8(DISK);
+        body.u8(self
+            .lie(|lie| if let Lie::ShareType(kind) = *lie { Some(kind) } else { None })
+            .unwrap_or(DISK));
         body.u8(0);
         body.u32(if sealed { SHAREFLAG_ENCRYPT_DATA } else { 0 });
         body.u32(0);

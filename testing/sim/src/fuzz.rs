@@ -8,8 +8,11 @@ use pagewire::inflight::Slot;
 use pagewire::nfs::{Nfs3, Nfs4, nfs4, v3, v4};
 use pagewire::smb::{self, Smb};
 use pagewire::wire::{Reader, Writer};
-use pagewire::{Close, Connect, Counters, List, Map, Open, Pages, Protocol, Read, Stat, StatBoth, Storage};
+use pagewire::{
+    Close, Connect, Counters, Keepalive, List, Map, Open, Pages, Protocol, Read, Stat, StatBoth, Storage,
+};
 use pagewire_hostile::{RECORDED, Side};
+use pagewire_hostile_nfs::Kind::Directory;
 use pagewire_line::{Heard, Link, Session};
 
 /// A target.
@@ -19,18 +22,83 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: [(&str, Target); 4] =
     [("decoders", decoders), ("again", again), ("received", received), ("worlds", worlds)];
 
-/// What the targets begin with: what the servers of the captures of `testing/hostile` said, as `received` takes it, and each
-/// message alone, behind its mark and behind its header.
+/// The longest seed.
+const SEED_LEN_MAX: usize = 20_000;
+
+/// What the targets begin with: what the servers of the captures of `testing/hostile`, and model servers of NFS, said, as `received`
+/// takes it, and each message alone, behind its mark and behind its header.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let mut seeds = Vec::new();
+    let mut seeds: Vec<_> = (0..4).flat_map(nfs_seeds).collect();
     for (kind, recorded) in (4..).zip(RECORDED) {
         let conversation = recorded.conversation();
         let said = conversation.all(Side::Server);
-        seeds.push([&[kind, 3], &said[..said.len().min(20_000)]].concat());
+        seeds.push([&[kind, 3], &said[..said.len().min(SEED_LEN_MAX)]].concat());
         let runs = conversation.runs.iter().filter(|(side, _)| *side == Side::Server).take(12);
         seeds.extend(runs.flat_map(|(_, run)| [4, 4 + 64].map(|at| run.get(at..).unwrap_or(&[]).to_vec())));
     }
     seeds
+}
+
+/// What a model server of NFS says to each of the acts: of version 3 (0), or of a minor version of 4 (1, 2 and 3).
+fn nfs_seeds(kind: u8) -> Vec<Vec<u8>> {
+    let tree = pagewire_hostile_nfs::Tree::default().with("/names", Directory).pattern("/names/x", 9);
+    let tree = tree.pattern("/size-65537", 65_537);
+    let mut seeds = Vec::new();
+    for act in 0..4 {
+        let said = match kind.checked_sub(1) {
+            None => {
+                let config = pagewire_hostile_nfs::v3::Config { tree: tree.clone(), ..Default::default() };
+                let port = Nfs3::first_port(&NFS3);
+                said(Nfs3::new(NFS3), act, pagewire_hostile_nfs::v3::Model::new(config, port))
+            }
+            Some(minor) => {
+                let config = pagewire_hostile_nfs::v4::Config { tree: tree.clone(), ..Default::default() };
+                said(Nfs4::new(nfs4(minor)), act, pagewire_hostile_nfs::v4::Model::new(config))
+            }
+        };
+        // A mark, the header of RPC, and what follows; of NFSv4 the results begin behind 12 bytes more.
+        let records = said
+            .iter()
+            .take(12)
+            .flat_map(|record| [4, 28, 40].map(|at| record.get(at..).unwrap_or(&[]).to_vec()));
+        seeds.extend(records);
+        let all = said.concat();
+        seeds.push([&[kind, act], &all[..all.len().min(SEED_LEN_MAX)]].concat());
+    }
+    seeds
+}
+
+/// What a server says, piece by piece, to an engine that asks what the targets ask.
+fn said(protocol: impl Protocol, act: u8, server: impl Link) -> Vec<Vec<u8>> {
+    ask(protocol, act, Overheard { server, said: Vec::new() }).1.said
+}
+
+/// A link that notes what the server says, whole records.
+struct Overheard<L> {
+    server: L,
+    said: Vec<Vec<u8>>,
+}
+
+impl<L: Link> Link for Overheard<L> {
+    fn send(&mut self, bytes: &[u8]) -> usize {
+        self.server.send(bytes)
+    }
+
+    fn receive(&mut self, window: &mut [u8]) -> Heard {
+        let heard = self.server.receive(window);
+        if let Heard::Bytes(len) = heard {
+            // A record begins with its mark, which is asked for by itself.
+            match self.said.last_mut().filter(|_| window.len() != 4) {
+                Some(record) => record.extend(&window[..len]),
+                None => self.said.push(window[..len].to_vec()),
+            }
+        }
+        heard
+    }
+
+    fn connect(&mut self, port: u16) -> bool {
+        self.server.connect(port)
+    }
 }
 
 /// Every decoder of a message gets the same bytes.
@@ -168,20 +236,25 @@ pub fn received(bytes: &[u8]) {
 pub fn hear(bytes: &[u8]) -> Option<Counters> {
     let [kind, act, bytes @ ..] = bytes else { return None };
     let counters = match kind % 10 {
-        0 => ask(Nfs3::new(pagewire::nfs::Config::new("/export", 0)), *act, bytes),
-        minor @ 1..4 => {
-            let config = nfs4::Config::new(b"a client", [7; 8], 0);
-            ask(Nfs4::new(nfs4::Config { minor: Some(u32::from(minor) - 1), ..config }), *act, bytes)
-        }
-        smb => ask(Smb::new(RECORDED[usize::from(smb) - 4].setup.config()), *act, bytes),
+        0 => ask(Nfs3::new(NFS3), *act, Reciter(bytes)).0,
+        kind @ 1..4 => ask(Nfs4::new(nfs4(kind - 1)), *act, Reciter(bytes)).0,
+        smb => ask(Smb::new(RECORDED[usize::from(smb) - 4].setup.config()), *act, Reciter(bytes)).0,
     };
     Some(counters)
 }
 
-fn ask<P: Protocol>(protocol: P, act: u8, bytes: &[u8]) -> Counters {
+/// An engine that speaks NFSv3.
+const NFS3: pagewire::nfs::Config<'_> = pagewire::nfs::Config::new("/", 0);
+
+/// An engine that speaks NFSv4.
+const fn nfs4(minor: u8) -> nfs4::Config<'static> {
+    nfs4::Config { minor: Some(minor as u32), ..nfs4::Config::new(b"a client", [7; 8], 0) }
+}
+
+fn ask<P: Protocol, L: Link>(protocol: P, act: u8, link: L) -> (Counters, L) {
     let (mut tx, mut rx, mut slots) = (vec![0; 4096], vec![0; 4096], [Slot::FREE; 8]);
     let storage = Storage { tx: &mut tx, rx: &mut rx, slots: &mut slots };
-    let mut session = Session::new(storage, protocol, Reciter(bytes)).expect("it is enough");
+    let mut session = Session::new(storage, protocol, link).expect("it is enough");
     let mut pages = [[0; 512]; 16];
     let _ = match act % 4 {
         0 => session.run(&mut Stat::new("names/x")).map(|_| ()),
@@ -194,5 +267,6 @@ fn ask<P: Protocol>(protocol: P, act: u8, bytes: &[u8]) -> Counters {
         let _ = session.run(&mut Map::new(&file, 0));
         let _ = session.run(&mut Close::new(&file));
     }
-    *session.client.counters()
+    let _ = session.run(&mut Keepalive::new());
+    (*session.client.counters(), session.link)
 }

@@ -5,8 +5,8 @@ use crate::noise::Noisy;
 use crate::side::Truth;
 use pagewire::operation::Operation;
 use pagewire::{
-    Buffer, Close, Connect, Disconnect, Error, Fetch, Fetched, File, Kind, Lane, List, Map, Open, PageList,
-    Pages, Protocol, Read, Reason, Refusal, Stat, StatBoth, Statfs, Stream,
+    Buffer, Close, Connect, Disconnect, Error, Fetch, Fetched, File, Keepalive, Kind, Lane, List, Map, Open,
+    PageList, Pages, Protocol, Read, Reason, Refusal, Stat, StatBoth, Statfs, Stream,
 };
 use pagewire_line::{Line, Link};
 
@@ -36,6 +36,8 @@ pub enum Act {
     Fetch(usize),
     /// So many steps of a stream, and then it is dropped.
     Abandon(usize),
+    /// Keepalive.
+    Keepalive,
     /// Disconnect.
     Disconnect,
 }
@@ -46,7 +48,7 @@ impl Act {
         let offset = if dice.once_in(2) { 0 } else { dice.any() % (len + 10) };
         // Pages for 64 KiB at most, and one at least.
         let pages = 1 + dice.below((65_536 / page).min(20));
-        match dice.below(16) {
+        match dice.below(17) {
             0 => Act::Connect,
             1 => Act::Stat,
             2 => Act::Statfs,
@@ -57,6 +59,7 @@ impl Act {
             10..13 => Act::Stream(offset, pages, dice.once_in(4)),
             13 => Act::Fetch(1 + dice.below(3)),
             14 => Act::Abandon(dice.scaled(7)),
+            15 => Act::Keepalive,
             _ => Act::Disconnect,
         }
     }
@@ -93,6 +96,7 @@ impl<P: Protocol, L: Link> Session<'_, '_, P, L> {
     fn ask<const SIZE: usize>(&mut self, act: Act) -> Came {
         match act {
             Act::Connect => self.run(&mut Connect::new()),
+            Act::Keepalive => self.run(&mut Keepalive::new()),
             Act::Disconnect => self.run(&mut Disconnect::new()),
             Act::Statfs => self.run(&mut Statfs::new(self.truth.file)).map(|_| ()),
             Act::Stat => {

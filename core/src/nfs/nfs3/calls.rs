@@ -102,7 +102,9 @@ impl Nfs3<'_> {
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Look { handle } => self.send_getattr(handle, out),
             // NFSv3 knows no open files, and no holes.
-            Ask::Close { .. } | Ask::Connect | Ask::Disconnect | Ask::Map { .. } => Ok(Progress::Complete),
+            Ask::Close { .. } | Ask::Connect | Ask::Keepalive | Ask::Disconnect | Ask::Map { .. } => {
+                Ok(Progress::Complete)
+            }
             // Long before anything longer than what is known is read; once for each, since nobody counts the refusals.
             Ask::Open { .. } if !self.limits_asked && stage.phase == Phase::Start => {
                 self.send_fsinfo(false, out)
@@ -120,6 +122,23 @@ impl Nfs3<'_> {
                 _ => self.walk(path, stage, out, Self::send_listing),
             },
         }
+    }
+
+    /// NULL, where the connection is one to NFS.
+    pub(super) fn keep_alive(
+        &mut self,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let is_there = self.root.is_some() && self.port == self.nfs_port;
+        if stage.phase != Phase::Start || !is_there {
+            return Ok(Progress::Complete);
+        }
+        let progress = self.call(out, Message::nfs(Procedure::NULL, 0), &|_| Ok(()))?;
+        if progress == Progress::Sent {
+            stage.phase = Phase::Asked;
+        }
+        Ok(progress)
     }
 
     /// One LOOKUP after another, then `last`.
@@ -332,6 +351,7 @@ impl Nfs3<'_> {
         stage: &mut Stage,
     ) -> Result<Answer<Fh>, Error> {
         match Procedure(reply.slot.kind.into()) {
+            Procedure::NULL => Ok(Answer::Nothing),
             Procedure::FSINFO => self.limited(body),
             Procedure::LOOKUP => {
                 let response = lookup::Response::decode(body)?;

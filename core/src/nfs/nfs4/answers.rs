@@ -68,6 +68,7 @@ impl Nfs4<'_> {
             What::Look => looked(sent, &mut results),
             What::MapOpen | What::Seek => self.surveyed(sent, &mut results, &mut stage.survey),
             What::Close => Ok(Answer::Nothing),
+            What::Keepalive => kept_alive(sent, in_session, &mut results),
             _ => self.walked(sent, start, &mut results, stage),
         }
     }
@@ -237,6 +238,19 @@ impl Nfs4<'_> {
 fn moved(names: u8, stage: &mut Stage) -> Answer<Fh> {
     (stage.phase, stage.link) = (Phase::Moved, names);
     Answer::Nothing
+}
+
+/// The result of Keepalive; that of SEQUENCE was looked at already.
+fn kept_alive(sent: Sent, in_session: bool, results: &mut Results<'_>) -> Result<Answer<Fh>, Error> {
+    if !in_session {
+        let op = if sent.root { Op::PUTROOTFH } else { Op::RENEW };
+        match results.next(op)? {
+            // RFC 7530 16.28.4: the lease is renewed all the same, and nobody needs to call us back.
+            Status::OK | Status::CB_PATH_DOWN => {}
+            status => return Err(Error::Refused(status.refusal(op.name()))),
+        }
+    }
+    results.end().map(|()| Answer::Nothing)
 }
 
 /// The attributes of an open file.

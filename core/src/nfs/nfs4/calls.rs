@@ -76,6 +76,7 @@ impl Stage {
             What::Link => Phase::Link,
             What::Moved => Phase::Moved,
             What::NameOpen => Phase::Opening,
+            What::Keepalive => Phase::Start,
             _ => self.phase,
         }
     }
@@ -130,7 +131,7 @@ impl Nfs4<'_> {
                     Ok(())
                 })
             }
-            Ask::Close { .. } | Ask::Connect | Ask::Disconnect => Ok(Progress::Complete),
+            Ask::Close { .. } | Ask::Connect | Ask::Keepalive | Ask::Disconnect => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(handle, (from, end), stage, out),
             Ask::Open { path, first } if first > 0 && self.special_stateid().is_some() => {
                 self.walk(path, What::OpenRead, first, stage, out)
@@ -212,6 +213,7 @@ impl Nfs4<'_> {
     }
 
     /// How many of the `first` bytes of a file a reply may bring that walks so many names to it.
+    #[expect(clippy::arithmetic_side_effects, reason = "a sum of constants, times less than 256 names")]
     fn first_len(&self, first: u32, names: u8) -> u32 {
         let heads = walk_reply_max(names.into()) + read::REPLY_HEAD_MAX + PAD_MAX;
         // Some hundred bytes, and less than 256 names.
@@ -287,6 +289,7 @@ impl Nfs4<'_> {
 const PAD_MAX: usize = 3;
 
 /// The longest reply that walks so many names and asks for attributes at the end.
+#[expect(clippy::arithmetic_side_effects, reason = "a sum of constants, times less than 256 names")]
 pub(super) fn walk_reply_max(names: usize) -> usize {
     rpc::REPLY_HEAD_MAX
         + compound::REPLY_HEAD_MAX

@@ -1,6 +1,7 @@
 //! From the first message to a usable server: the minor version, from 1 on a client and a session, and the limits.
 
 use super::calls::{Phase, Stage};
+use super::open_by_name::Naming;
 use super::recover::Standing;
 use super::sent::{Sent, What};
 use super::session::{SLOTS_MAX, Session};
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::nfs::v4::create_session::{self, ChannelAttrs};
 use crate::nfs::v4::{
     Op, Ops, Results, Status, destroy_clientid, destroy_session, exchange_id, fattr4, getattr,
-    reclaim_complete,
+    reclaim_complete, renew,
 };
 use crate::outgoing::Outbox;
 use crate::protocol::Progress;
@@ -60,6 +61,30 @@ impl Nfs4<'_> {
             }
             Standing::Stranger => self.send_exchange_id(extent, out),
         }
+    }
+
+    /// SEQUENCE alone; at minor version 0 RENEW of the client, or the cheapest COMPOUND if the server knows none.
+    pub(super) fn keep_alive(
+        &mut self,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let is_known = if self.minor == 0 { self.heard } else { self.standing >= Standing::Session };
+        if stage.phase != Phase::Start || !is_known {
+            return Ok(Progress::Complete);
+        }
+        let clientid = (self.naming == Naming::Confirmed).then_some(self.client.0);
+        let sent = Sent::new(What::Keepalive, self.minor == 0 && clientid.is_none(), 0);
+        let progress = self.send(sent, None, Extent::default(), out, &|ops| {
+            if let Some(clientid) = clientid {
+                renew::Args { clientid }.encode(ops);
+            }
+            Ok(())
+        })?;
+        if progress == Progress::Sent {
+            stage.phase = Phase::Asked;
+        }
+        Ok(progress)
     }
 
     /// DESTROY_SESSION, and DESTROY_CLIENTID behind it. Nobody waits for the replies: what the server says does not matter.
@@ -228,6 +253,7 @@ fn read_len_max(maxread: u64, response_max: Option<u32>) -> Result<u32, Error> {
     }
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "a remainder is no more than what it is of")]
 fn whole_granules(len: u32) -> u32 {
     if len < READ_LEN_GRANULE { len } else { len - len % READ_LEN_GRANULE }
 }

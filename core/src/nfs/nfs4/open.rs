@@ -95,7 +95,7 @@ impl Nfs4<'_> {
         };
         if let Some(opened) = &mut self.opened {
             opened.state = State::Open(stateid);
-            opened.seqid += u32::from(self.minor == 0);
+            opened.seqid = opened.seqid.wrapping_add(u32::from(self.minor == 0));
         }
         results.end().map(|()| Answer::Again)
     }

@@ -2,7 +2,8 @@
 //! walk OPEN of the last name in its directory (RFC 7530 16.16). Every OPEN has an owner of its own, whose requests count
 //! from 1.
 //!
-//! The lease is renewed by every READ, and there is no RENEW: what is not read for longer than the lease is to be opened again.
+//! The lease is renewed by every READ, and by RENEW where the caller asks for it (Keepalive): what is not read for longer than the lease
+//! is to be opened again.
 
 use super::Nfs4;
 use super::calls::{OPEN, Phase, Stage, lookups};
@@ -110,11 +111,15 @@ impl Nfs4<'_> {
 
     /// The server has forgotten the client, or the refusal stands.
     pub(super) fn is_stranger_again(&mut self, refusal: Refusal, what: What) -> Result<(), Error> {
-        let forgets = matches!(Status(refusal.code), Status::STALE_CLIENTID | Status::EXPIRED);
-        if !forgets || !matches!(what, What::ConfirmClientid | What::NameOpen) {
+        if !forgets_client(refusal) || !matches!(what, What::ConfirmClientid | What::NameOpen) {
             return Err(Error::Refused(refusal));
         }
         self.naming = Naming::Stranger;
         self.recovers(refusal)
     }
+}
+
+/// Whether that is what a refusal says.
+pub(super) fn forgets_client(refusal: Refusal) -> bool {
+    matches!(Status(refusal.code), Status::STALE_CLIENTID | Status::EXPIRED)
 }

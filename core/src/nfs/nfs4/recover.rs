@@ -4,6 +4,7 @@
 
 use super::Nfs4;
 use super::calls::Stage;
+use super::open_by_name::{Naming, forgets_client};
 use super::sent::{Sent, What};
 use crate::error::{Error, Refusal};
 use crate::limits::RECOVERIES_MAX;
@@ -39,6 +40,9 @@ impl Nfs4<'_> {
                 // RECLAIM_COMPLETE, for which nobody waits, may have come later or not been taken.
                 self.standing = self.standing.min(Standing::Session);
             }
+        } else if sent.what == What::Keepalive {
+            self.forgets(refusal);
+            return Err(Error::Refused(refusal));
         } else if self.minor == 0 {
             self.is_stranger_again(refusal, sent.what)?;
         } else {
@@ -52,6 +56,15 @@ impl Nfs4<'_> {
         }
         stage.again(sent.what);
         Ok(Answer::Again)
+    }
+
+    /// What Keepalive was refused with: who asks next makes anew what the server has forgotten.
+    fn forgets(&mut self, refusal: Refusal) {
+        match self.falls_to(refusal, What::Keepalive) {
+            Some(standing) if self.minor > 0 => self.standing = self.standing.min(standing),
+            _ if forgets_client(refusal) => self.naming = Naming::Stranger,
+            _ => {}
+        }
     }
 
     /// What has to be made anew after a refusal, if that is why.
@@ -74,7 +87,7 @@ impl Nfs4<'_> {
 
     /// Something is made anew because of a refusal, unless it was too often without anything gained.
     pub(super) fn recovers(&mut self, refusal: Refusal) -> Result<(), Error> {
-        self.recoveries += 1;
+        self.recoveries = self.recoveries.saturating_add(1);
         if self.recoveries > RECOVERIES_MAX {
             // For the next operation.
             self.recoveries = 0;

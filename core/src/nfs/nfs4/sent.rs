@@ -49,10 +49,12 @@ pub(super) enum What {
     /// Nobody waits for the replies to these two.
     DestroySession,
     DestroyClientid,
+    /// Nothing but SEQUENCE; without sessions RENEW, or PUTROOTFH if the server knows no client.
+    Keepalive,
 }
 
 impl What {
-    const ALL: [What; 27] = [
+    const ALL: [What; 28] = [
         What::ExchangeId,
         What::CreateSession,
         What::ReclaimComplete,
@@ -80,6 +82,7 @@ impl What {
         What::ConfirmClientid,
         What::DestroySession,
         What::DestroyClientid,
+        What::Keepalive,
     ];
 
     /// Whether it is sent in a session, where there are sessions.
@@ -175,8 +178,9 @@ impl Sent {
     }
 
     /// How many operations it has.
+    #[expect(clippy::arithmetic_side_effects, reason = "less than 256 names and some operations")]
     pub const fn ops(self, session: bool) -> u32 {
-        if !self.what.in_session() {
+        if !self.what.in_session() || matches!(self.what, What::Keepalive) {
             return 1;
         }
         session as u32 + 1 + self.names as u32 + self.what.tail()
@@ -205,6 +209,7 @@ mod tests {
     fn operations_are_counted_with_and_without_a_session() {
         assert_eq!(Sent::new(What::ExchangeId, false, 0).ops(true), 1);
         assert_eq!(Sent::new(What::ReclaimComplete, false, 0).ops(true), 2);
+        assert_eq!([true, false].map(|session| Sent::new(What::Keepalive, !session, 0).ops(session)), [1, 1]);
         assert_eq!(Sent::new(What::Limits, true, 0).ops(true), 3);
         assert_eq!(Sent::new(What::OpenRead, true, 2).ops(false), 6);
         assert_eq!(Sent::new(What::Limits, true, 0).ops(false), 2);

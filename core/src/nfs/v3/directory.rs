@@ -25,6 +25,7 @@ pub(super) const LISTING_HEAD_MAX: usize = 4 + POST_OP_ATTR_LEN_MAX + 8 + 8;
 
 /// The least number of bytes to ask for so that an entry of `entry_len` fits. NFS-Ganesha counts the status and
 /// another word; and where an entry does not fit, it says that the directory ends.
+#[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
 pub(super) const fn count_min(entry_len: usize) -> u32 {
     (LISTING_HEAD_MAX + 4 + entry_len) as u32
 }
@@ -66,7 +67,7 @@ impl<'a> Listing<'a> {
         let entries_offset = r.at();
         let mut cookie = asked;
         for _ in 0..=body.len() / ENTRY_LEN_MIN {
-            let len = r.at() - entries_offset;
+            let len = r.at().saturating_sub(entries_offset);
             if let Some(entry) = Entry::decode(&mut r, during)? {
                 if entry.cookie == asked || entry.cookie == cookie {
                     return Err(Error::Misbehaved("entry3.cookie"));

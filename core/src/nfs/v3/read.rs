@@ -103,7 +103,7 @@ impl Head {
     /// How many bytes that mean nothing follow the [`len`](Self::len) bytes: data beyond them, and XDR padding.
     pub const fn pad(&self) -> u32 {
         // Both are below 2^31 + 3.
-        self.data_len - self.len() + xdr::pad(self.data_len as usize) as u32
+        self.data_len.saturating_sub(self.len()).saturating_add(xdr::pad(self.data_len as usize) as u32)
     }
 }
 

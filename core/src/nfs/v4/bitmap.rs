@@ -82,12 +82,12 @@ impl Bitmap {
 
     /// Its numbers, the lowest first: the order in which attributes stand.
     pub fn numbers(self) -> impl Iterator<Item = u32> {
-        (0..32 * BITMAP_WORDS_MAX as u32).filter(move |number| self.has(*number))
+        (0..(BITMAP_WORDS_MAX as u32).saturating_mul(32)).filter(move |number| self.has(*number))
     }
 
     /// Appends it, without words of zeros at the end.
     pub fn encode(&self, w: &mut Writer<'_>) {
-        let used = self.words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+        let used = self.words.iter().rposition(|word| *word != 0).map_or(0, |last| last.saturating_add(1));
         w.be32(used as u32);
         self.words.iter().take(used).for_each(|word| w.be32(*word));
     }

@@ -83,11 +83,13 @@ pub const REFERRAL: Bitmap = Bitmap::of(&[FS_LOCATIONS]);
 
 /// The most bytes that the attributes of `mask` take, mask and lengths included. Where FS_LOCATIONS is among them, what
 /// referrals usually take: longer ones are legal.
+#[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
 pub fn len_max(mask: Bitmap) -> usize {
     let values: usize = mask.numbers().map(value_len_max).sum();
     bitmap::LEN_MAX + 4 + values
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
 fn value_len_max(number: u32) -> usize {
     match number {
         TYPE | LEASE_TIME | RDATTR_ERROR | MAXNAME | MODE | NUMLINKS => 4,

@@ -19,7 +19,7 @@ impl<'a> Strings<'a> {
         for _ in 0..count {
             r.opaque(NAME_LEN_MAX, field)?;
         }
-        Ok(Strings { bytes: start.get(..r.at() - from).unwrap_or(&[]), count })
+        Ok(Strings { bytes: start.get(..r.at().saturating_sub(from)).unwrap_or(&[]), count })
     }
 
     /// How many.
@@ -70,7 +70,7 @@ impl<'a> FsLocations<'a> {
         for _ in 0..count {
             Location::decode(r)?;
         }
-        Ok(FsLocations { fs_root, locations: start.get(..r.at() - from).unwrap_or(&[]), count })
+        Ok(FsLocations { fs_root, locations: start.get(..r.at().saturating_sub(from)).unwrap_or(&[]), count })
     }
 
     /// One by one, the best first.

@@ -22,6 +22,7 @@ impl Args {
 }
 
 /// The most bytes of a result.
+#[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
 pub fn reply_head_max(attr_request: Bitmap) -> usize {
     RESULT_HEAD_MAX + fattr4::len_max(attr_request)
 }

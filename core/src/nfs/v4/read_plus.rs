@@ -139,9 +139,9 @@ impl SegmentHead {
         };
         let wanted = clip(offset, len as u64, asked);
         // What is wanted lies inside the data, whose length is a u32.
-        let skip = if wanted.len == 0 { len } else { (wanted.offset - offset) as u32 };
-        let behind = len - skip - wanted.len;
-        Cut { skip, take: wanted.len, rest: behind as u64 + pad(len as usize) as u64 }
+        let skip = if wanted.len == 0 { len } else { wanted.offset.saturating_sub(offset) as u32 };
+        let behind = len.saturating_sub(skip).saturating_sub(wanted.len);
+        Cut { skip, take: wanted.len, rest: (behind as u64).saturating_add(pad(len as usize) as u64) }
     }
 }
 
@@ -161,7 +161,7 @@ const fn clip(offset: u64, len: u64, asked: Extent) -> Extent {
     let start = if offset > asked.offset { offset } else { asked.offset };
     let end = if end < asked.end() { end } else { asked.end() };
     // It is not longer than what was asked, whose length is a u32.
-    Extent { offset: start, len: if end > start { (end - start) as u32 } else { 0 } }
+    Extent { offset: start, len: end.saturating_sub(start) as u32 }
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl<'a> ResOk<'a> {
     pub fn decode(r: &mut Reader<'a>, asked: u64) -> Result<ResOk<'a>, Error> {
         let start = r.at();
         let cookieverf = r.array("READDIR.cookieverf")?;
-        let (entries_at, from) = (r.at() - start, r.rest());
+        let (entries_at, from) = (r.at().saturating_sub(start), r.rest());
         let mut cookie = asked;
         while let Some(entry) = Entry::decode(r)? {
             if entry.cookie == cookie || entry.cookie == 0 {
@@ -86,7 +86,7 @@ impl<'a> ResOk<'a> {
             cookie = entry.cookie;
         }
         // Without the "no further entry" that was read last.
-        let len = r.at() - start - entries_at - 4;
+        let len = r.at().saturating_sub(start).saturating_sub(entries_at).saturating_sub(4);
         let eof = r.boolean("READDIR.eof")?;
         if len == 0 && !eof {
             return Err(Error::Misbehaved("READDIR brings no entry, and more are to come"));

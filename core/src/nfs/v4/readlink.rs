@@ -12,6 +12,7 @@ pub struct Args;
 
 impl Args {
     /// Appends the operation. The text of the link is in its budget.
+    #[expect(clippy::arithmetic_side_effects, reason = "a sum of constants")]
     pub fn encode(&self, ops: &mut Ops<'_, '_>) {
         ops.op(Op::READLINK, REPLY_HEAD_MAX + LINK_LEN_MAX as usize);
     }

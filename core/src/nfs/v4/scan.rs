@@ -124,14 +124,14 @@ impl Measure<'_> {
 
     fn bitmap(&mut self, field: &'static str) -> Result<(), Short> {
         match self.be32()? as usize {
-            words @ 0..=BITMAP_WORDS_MAX => self.skip(4 * words),
+            words @ 0..=BITMAP_WORDS_MAX => self.skip(words.saturating_mul(4)),
             _ => Err(Short::Error(Error::Malformed(field))),
         }
     }
 
     fn opaque(&mut self, max: u32, field: &'static str) -> Result<(), Short> {
         match self.be32()? {
-            len if len <= max => self.skip(len as usize + pad(len as usize)),
+            len if len <= max => self.skip((len as usize).saturating_add(pad(len as usize))),
             _ => Err(Short::Error(Error::Malformed(field))),
         }
     }
@@ -152,7 +152,7 @@ impl Measure<'_> {
 
     /// Every length that comes here is bounded, so the sum does not wrap.
     fn skip(&mut self, len: usize) -> Result<(), Short> {
-        self.at += len;
+        self.at = self.at.saturating_add(len);
         if self.at > self.bytes.len() { Err(Short::Need(self.at)) } else { Ok(()) }
     }
 }

@@ -37,6 +37,7 @@ impl Model {
             }
             (at::MOUNT, 3, 1) => self.mnt(&mut x, &mut args),
             (at::MOUNT, 3, 5) => self.export(&mut x),
+            (at::NFS, 3, 0) => {}
             (at::NFS, 3, procedure) => {
                 if procedure == 6 {
                     let count = args.0.last_chunk().map_or(0, |count| u32::from_be_bytes(*count));

@@ -3,10 +3,12 @@
 mod asker;
 mod budgets;
 mod delays;
+mod extremes;
 mod fallback;
 mod founding;
 mod holes;
 mod honest;
+mod keepalive;
 mod lies;
 mod looks;
 mod opens;

@@ -196,3 +196,41 @@ fn av_pairs_that_leave_their_buffer_or_do_not_end_are_refused() {
     fails_before_any_byte(Lie::AvPairsBeyond, Error::Malformed("AV_PAIR.Value"));
     fails_before_any_byte(Lie::AvPairsNeverEnd, Error::Malformed("AV_PAIR.AvId"));
 }
+
+#[test]
+fn av_pairs_without_end_or_over_other_fields_are_refused() {
+    fails_before_any_byte(Lie::AvPairsTooMany, Error::Malformed("more AV pairs than there are kinds"));
+    fails_before_any_byte(Lie::AvPairsOverlap, Error::Malformed("AV_PAIR.Value"));
+}
+
+#[test]
+fn an_authentication_that_does_not_end_is_left() {
+    let error = Error::Refused(Refusal {
+        reason: Reason::Other,
+        code: 0xC000_0016,
+        name: "STATUS_MORE_PROCESSING_REQUIRED",
+        during: "SESSION_SETUP",
+    });
+    for setup in Setup::every() {
+        let played = Scene::new(setup).told(Lie::ChallengesForEver).play();
+        played.fails(error);
+        assert_eq!(played.link.requests(Command::SessionSetup), 2);
+    }
+}
+
+#[test]
+fn a_server_that_allows_no_listing_is_refused() {
+    for setup in Setup::every() {
+        let mut scene = Scene::new(setup);
+        scene.config.max_transact_size = 0;
+        scene.play().fails(Error::Misbehaved("the server allows no read at all"));
+    }
+}
+
+#[test]
+fn what_is_no_disk_is_not_read() {
+    for kind in [0, 2, 3, 0xFF] {
+        let error = Error::Incompatible("the share is no disk: it is a printer or a pipe");
+        fails_before_any_byte(Lie::ShareType(kind), error);
+    }
+}

@@ -53,3 +53,15 @@ fn a_connection_that_ends_early_is_said_to_be_closed() {
         assert!(played.link.requests(Command::Read) > 0, "it ends in the middle of a read");
     }
 }
+
+#[test]
+fn keepalives_without_end_are_no_progress() {
+    fails_before_any_byte(Lie::KeepAlivesForEver, Error::Misbehaved("frame after frame and no reply"));
+}
+
+#[test]
+fn a_frame_of_another_protocol_is_refused() {
+    for byte in [1, 0x81, 0xFF] {
+        fails_before_any_byte(Lie::StreamProtocol(byte), Error::Malformed("StreamProtocolLength"));
+    }
+}

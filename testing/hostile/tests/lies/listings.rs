@@ -24,6 +24,18 @@ fn a_listing_that_says_the_same_again_and_again_is_left() {
     }
 }
 
+/// Three pages: what came before the round is found has been lent, and no more than twice.
+#[test]
+fn a_listing_that_begins_again_after_its_end_is_left() {
+    for setup in Setup::every() {
+        let mut scene = Scene::new(setup).told(Lie::ListingGoesRound);
+        scene.judges = false;
+        let played = scene.play();
+        played.fails(Error::Misbehaved("a listing goes round"));
+        assert!(played.story.entries.len() <= 3 * 61, "{setup:?}: {}", played.story.entries.len());
+    }
+}
+
 #[test]
 fn a_page_of_a_listing_without_an_entry_is_refused_and_not_asked_for_again() {
     let error = Error::Misbehaved("a listing brought no entry and no end");
@@ -38,6 +50,11 @@ fn a_name_that_would_lead_elsewhere_is_refused() {
     for lie in [Lie::NameWithSlash, Lie::NameWithBackslash, Lie::NameWithNul] {
         fails_after(61, lie, error);
     }
+}
+
+#[test]
+fn a_name_that_is_none_is_refused() {
+    fails_after(61, Lie::NameEmpty, Error::Malformed("FileIdFullDirectoryInformation.FileNameLength"));
 }
 
 #[test]

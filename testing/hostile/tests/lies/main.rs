@@ -4,12 +4,14 @@
 //! asserted by [`Scene::play`](pagewire_hostile::Scene::play).
 
 mod connecting;
+mod extremes;
 mod framing;
 mod honest;
 mod listings;
 mod order;
 mod reads;
 mod signed_and_sealed;
+mod slowness;
 
 use pagewire::Error;
 use pagewire_hostile::{Scene, Setup};

@@ -2,6 +2,7 @@
 
 use super::{fails_before_any_byte, is_harmless};
 use pagewire::Error;
+use pagewire::smb::Policy;
 use pagewire_hostile::{Scene, Setup};
 use pagewire_model::{Command, Lie};
 
@@ -53,6 +54,31 @@ fn a_reply_that_comes_twice_is_refused() {
 fn a_reply_to_a_request_that_nobody_sent_is_refused() {
     let error = Error::Misbehaved("a reply to a request that is not in flight");
     fails_before_any_byte(Lie::UnknownMessageId, error);
+}
+
+/// What is sent again was right the first time: its signature and its tag are right again.
+#[test]
+fn a_frame_that_is_replayed_is_refused_wherever_it_stands() {
+    for setup in Setup::every() {
+        let frames = Scene::small(setup).play().link.frames_out();
+        assert!(frames > 10, "{setup:?}: {frames} frames");
+        for nth in 1..frames {
+            let played = Scene::small(setup).told(Lie::Replayed { nth }).play();
+            // The last three of those that are never sealed; and what nobody waits for any more is not looked at.
+            let in_the_clear = nth <= 3 && setup.seal == Policy::Always;
+            match played.outcome {
+                Ok(()) => assert!(nth >= frames - 2, "{setup:?} {nth}"),
+                Err(Error::Unauthentic("a reply in the clear where everything is encrypted"))
+                    if in_the_clear => {}
+                _ => played.fails(Error::Misbehaved("a reply to a request that is not in flight")),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reply_of_another_session_is_refused() {
+    fails_before_any_byte(Lie::OtherSessionId, Error::Misbehaved("a reply of another session"));
 }
 
 #[test]

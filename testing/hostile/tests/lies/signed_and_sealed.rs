@@ -2,7 +2,7 @@
 
 use pagewire::Error;
 use pagewire::smb::{Dialect, Dialects};
-use pagewire_hostile::{Played, Scene, Server, Setup};
+use pagewire_hostile::{Played, Scene, Server, Setup, Side};
 use pagewire_model::{Lie, Sealing};
 
 const TAG: Error = Error::Unauthentic("the tag of a sealed message");
@@ -126,5 +126,24 @@ fn where_the_session_or_the_share_demands_it_everything_is_sealed_from_there_on(
             scene.clone().told(Lie::PlaintextOnSealed { nth }).play().fails(IN_THE_CLEAR);
             scene.clone().told(Lie::SealTagWrong { nth }).play().fails(TAG);
         }
+    }
+}
+
+/// What a client must not do itself: two messages under one nonce give both away.
+#[test]
+fn no_nonce_is_used_twice() {
+    const NONCE: std::ops::Range<usize> = 20..36;
+    for setup in Setup::SEALED {
+        let said = Scene::new(setup).record().all(Side::Client);
+        let (mut rest, mut nonces) = (&said[..], Vec::new());
+        while let Some((mark, frames)) = rest.split_first_chunk() {
+            let (frame, behind) = frames.split_at(u32::from_be_bytes(*mark) as usize);
+            nonces.extend(frame.starts_with(b"\xFDSMB").then(|| frame[NONCE].to_vec()));
+            rest = behind;
+        }
+        let count = nonces.len();
+        nonces.sort();
+        nonces.dedup();
+        assert!(count > 15 && nonces.len() == count, "{setup:?}: {} nonces of {count}", nonces.len());
     }
 }
