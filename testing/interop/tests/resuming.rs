@@ -1,7 +1,8 @@
 //! A server that is killed and started again in the middle of a file.
 
-use pagewire_interop::Lab;
 use pagewire_interop::command::pagewire;
+use pagewire_interop::cut::cut_after;
+use pagewire_interop::{Lab, nfs_address};
 use std::fs::{self, File};
 use std::io::Read;
 use std::net::TcpListener;
@@ -140,6 +141,33 @@ fn a_file_that_changed_while_the_server_was_away_is_an_error() {
     assert!(message.contains("changed while it was read"), "{message}");
     assert!(content[CUT_AT..].starts_with(&rest), "what came before is right");
     fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_connection_that_is_cut_early_in_a_file_takes_nothing_with_it() {
+    let Some(lab) = Lab::find() else { return };
+    let Some((host, nfs, mount)) = lab.ganesha.as_deref().map(nfs_address) else {
+        return println!("skipped: NFS-Ganesha was not started; testing/servers/run --nfs does");
+    };
+    let content = fs::read(lab.files.join("size-1048577")).unwrap();
+    for len in [5_000, 100_000, 500_000] {
+        let nfs = || cut_after(format!("{host}:{nfs}"), len);
+        let mut urls = vec![
+            format!("nfs://{}/export/size-1048577?version=3&mountport={mount}", nfs()),
+            format!("nfs://{}/export/size-1048577?version=4.2", nfs()),
+        ];
+        // With less SMB has let nobody in, and is not asked twice.
+        if len > 66_000 {
+            urls.push(format!("smb://lab@{}/data/size-1048577", cut_after(lab.samba.clone(), len)));
+        }
+        for url in urls {
+            let Output { status, stdout, stderr } = begin(&url, &[]).wait_with_output().unwrap();
+            let stats = String::from_utf8_lossy(&stderr);
+            assert_eq!(status.code(), Some(0), "{url} after {len}: {stats}");
+            assert!(stdout == content, "{url} after {len}");
+            assert!(stats.contains(r#""connections":2"#), "{url} after {len}: {stats}");
+        }
+    }
 }
 
 #[test]

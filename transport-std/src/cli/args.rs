@@ -186,8 +186,8 @@ pub struct Transfer {
     /// Bytes of one read request, from 64K to 8M, as far as the server allows [default: 256K]
     #[arg(long, value_name = "SIZE", value_parser = options::rsize)]
     pub rsize: Option<u32>,
-    /// How often in a row a connection that is lost in the middle of a file is made anew, to go on where it ended if the file is
-    /// still the same: after 250 ms, and twice as long each time
+    /// How often in a row a connection that is lost while a file is asked for or read is made anew, to go on where it ended if the file
+    /// is still the same, from 0 to 16: after 250 ms, and twice as long each time
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub retries: u32,
 }
@@ -242,7 +242,7 @@ pub struct Common {
     /// How long the server may make no progress [default: 30s]; and ask to be asked later (NFS) [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     timeout: Option<Duration>,
-    /// How long connecting may take
+    /// How long the server may take to accept a TCP connection
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::duration)]
     pub connect_timeout: Duration,
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub struct Coming<'c> {
     out: Output<'c>,
     /// Is told what the file is, and how many bytes have come.
     advance: &'c mut dyn FnMut(&Attributes, u64),
-    opened: Attributes,
+    opened: Option<Attributes>,
     /// All before this byte is written.
     at: u64,
     end: u64,
@@ -27,7 +27,7 @@ pub struct Coming<'c> {
 
 impl<'c> Coming<'c> {
     pub fn new(url: &'c Url, out: Output<'c>, advance: &'c mut dyn FnMut(&Attributes, u64)) -> Coming<'c> {
-        Coming { url, out, advance, opened: Attributes::default(), at: 0, end: 0 }
+        Coming { url, out, advance, opened: None, at: 0, end: 0 }
     }
 
     /// Has all of it written, and gives what the file was when it was opened. A connection that is lost on the way is made anew, at
@@ -42,9 +42,11 @@ impl<'c> Coming<'c> {
         let head_len = head.len() as u64;
         let mut outcome = session.fetch(self.url, head, pages, &mut |part| self.take(part));
         let (mut tried, mut from) = (0, 0);
+        // Who was never let in is not let in by trying again.
+        let was_let_in = !session.is_shut_out();
         while let Err(failure) = &outcome
-            && (failure.is_lost() || failure.is_expired())
-            && self.at > 0
+            && (failure.is_lost() || failure.is_expired() && self.at > 0)
+            && was_let_in
         {
             if self.at > from {
                 (tried, from) = (0, self.at);
@@ -54,41 +56,49 @@ impl<'c> Coming<'c> {
             }
             std::thread::sleep(PAUSE.saturating_mul(1 << tried));
             tried += 1;
-            outcome = self.goes_on(session, pages);
+            outcome = self.goes_on(session, (head, pages));
         }
-        if self.opened.kind != Kind::File {
-            return Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(self.opened.kind)));
+        let opened = self.opened.unwrap_or_default();
+        if opened.kind != Kind::File {
+            return Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(opened.kind)));
         }
         outcome.map_err(|failure| destination.blame(failure))?;
         // What came with the opening is of one version. Closed by now: Samba tells the times that a file had when it was
         // opened for as long as it is open.
-        if self.end != self.opened.len || self.end > head_len {
-            must_be_unchanged(session, self.url, &self.opened, self.end)?;
+        if self.end != opened.len || self.end > head_len {
+            must_be_unchanged(session, self.url, &opened, self.end)?;
         }
         self.out.end().map_err(|error| destination.failure(error))?;
-        Ok(self.opened)
+        Ok(opened)
     }
 
-    /// Over another connection.
-    fn goes_on(&mut self, session: &mut dyn Session, pages: &mut dyn Sink) -> Result<(), Failure> {
+    /// Over another connection: begins anew if it was lost before anything was told of the file.
+    fn goes_on(
+        &mut self,
+        session: &mut dyn Session,
+        (head, pages): (&mut dyn Sink, &mut dyn Sink),
+    ) -> Result<(), Failure> {
         session.reconnect()?;
-        let (url, opened, at) = (self.url, self.opened, self.at);
-        session.resume(url, &opened, at, pages, &mut |part| self.take(part))
+        let (url, at) = (self.url, self.at);
+        match self.opened {
+            Some(opened) => session.resume(url, &opened, at, pages, &mut |part| self.take(part)),
+            None => session.fetch(url, head, pages, &mut |part| self.take(part)),
+        }
     }
 
     fn take(&mut self, part: Fetched<'_>) -> io::Result<()> {
         match part {
             Fetched::Opened(attributes) => {
-                self.opened = attributes;
+                self.opened = Some(attributes);
                 if attributes.kind != Kind::File {
                     return Err(io::ErrorKind::InvalidInput.into());
                 }
-                (self.advance)(&self.opened, 0);
+                (self.advance)(&attributes, 0);
             }
             Fetched::Content(content) => {
                 self.out.write(content)?;
                 self.at += content.len();
-                (self.advance)(&self.opened, content.len());
+                (self.advance)(&self.opened.unwrap_or_default(), content.len());
             }
             Fetched::Ended(end) => self.end = end,
             Fetched::Failed(_) => {}
