@@ -208,6 +208,13 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         Some(index)
     }
 
+    fn poll_front(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        match self.lanes.get_mut(self.front) {
+            Some(lane) => lane.send(self.head_len, protocol, &mut out.at(self.front as u16)),
+            None => Ok(Progress::Complete),
+        }
+    }
+
     fn poll_tail(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         self.begin_tail();
         let (ticket, lane) = (self.ticket, self.tail_lane());
@@ -424,9 +431,12 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         if self.lanes.is_empty() || self.head_len == 0 {
             return Err(Error::Invalid("there is no lane, or no room for the start of a file"));
         }
-        let progress = self.poll_tail(protocol, out)?;
-        if matches!(progress, Progress::Sent | Progress::Connect(_)) {
-            return Ok(progress);
+        // The head of the file at the front goes before its tail, since nothing of it is lent without.
+        for part in [Self::poll_front, Self::poll_tail] {
+            let progress = part(self, protocol, out)?;
+            if matches!(progress, Progress::Sent | Progress::Connect(_)) {
+                return Ok(progress);
+            }
         }
         let mut progress = self.poll_lanes(protocol, out)?;
         // Each turn takes a free lane. The others have nothing to say to what it sends.

@@ -1,7 +1,7 @@
 //! Files are fetched by their paths, several side by side, and lent in order.
 
 use super::peer::Peer;
-use super::protocol::Toy;
+use super::protocol::{READ, Toy};
 use super::world::{Memory, World, assert_same, contents};
 use pagewire::{Content, Error, Fetch, Fetched, Lane, Pages, Reason};
 
@@ -122,6 +122,17 @@ fn stopped_at_any_point_it_ends_and_leaves_nothing_open() {
             while world.run_steps(&mut pagewire::Stat::new("file"), 50) && !world.peer.handles.is_empty() {}
             assert!(world.peer.handles.is_empty(), "{file_len} bytes, {steps} steps");
         }
+    }
+}
+
+#[test]
+fn the_start_of_a_long_file_is_asked_for_before_the_rest_of_it() {
+    for lanes in [1, 3] {
+        let mut memory = Memory::slots(16);
+        let mut world = World::connected(&mut memory, Peer::with_file(9000));
+        fetch(&mut world, &["file"], &Room { lanes, heads: lanes * 2, pages: 6 });
+        let mut reads = world.peer.log.iter().filter(|request| request.kind == READ);
+        assert_eq!(reads.next().map(|read| read.offset), Some(0));
     }
 }
 
