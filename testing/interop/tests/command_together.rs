@@ -153,7 +153,7 @@ fn links_between_the_files_of_an_nfs_server_are_followed() {
 }
 
 #[test]
-fn a_connection_that_is_lost_takes_one_file_with_it() {
+fn a_connection_that_is_lost_takes_nothing_with_it_or_one_file_if_it_is_not_to_be_made_anew() {
     let Some(lab) = Lab::find() else { return };
     let names = hundred();
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -161,6 +161,16 @@ fn a_connection_that_is_lost_takes_one_file_with_it() {
         let dir = scratch(&format!("lost-{len}"));
         let server = cut_after(lab.samba.clone(), len);
         let args = ["get", "--in-flight", "64", "--stats", "json", "-O", dir.to_str().unwrap()];
+        let output = run(&args, &paths, |path| format!("smb://lab@{server}/data/{path}"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        assert!(stderr.contains(r#""connections":2,"#), "{stderr}");
+        holds(&dir, &lab, &paths);
+        fs::remove_dir_all(&dir).unwrap();
+
+        let dir = scratch(&format!("lost-{len}"));
+        let server = cut_after(lab.samba.clone(), len);
+        let args = ["get", "--retries", "0", "--stats", "json", "-O", dir.to_str().unwrap()];
         let output = run(&args, &paths, |path| format!("smb://lab@{server}/data/{path}"));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(9), "{stderr}");

@@ -120,7 +120,7 @@ impl Failure {
 
     /// Whether the connection was lost, or could not be made.
     pub fn is_lost(&self) -> bool {
-        matches!(self.cause, Cause::Network(_) | Cause::Engine(Error::Closed | Error::TimedOut))
+        self.cause.is_lost()
     }
 
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
@@ -256,6 +256,11 @@ impl fmt::Display for Failure {
 }
 
 impl Cause {
+    /// Whether the connection was lost, or could not be made.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Cause::Network(_) | Cause::Engine(Error::Closed | Error::TimedOut))
+    }
+
     /// Something on this side did not take what was to be written.
     pub fn unwritten(error: io::Error) -> Cause {
         match error.kind() {

@@ -131,6 +131,8 @@ impl Batch<'_> {
             self.fail(session, index, Cause::Engine(error));
         }
         match outcome {
+            // The first of what is missing is served by itself, over another connection.
+            Err(cause) if cause.is_lost() && self.writer.retries > 0 => self.done,
             Err(cause) if self.done < self.urls.len() && !self.report.unread => {
                 self.fail(session, self.done, cause);
                 self.done + 1

@@ -69,7 +69,8 @@ pub struct Writer<'w> {
     pub place: &'w dyn Fn(&Url) -> Result<Destination, Failure>,
     preserve: bool,
     sparse: Sparse,
-    retries: u32,
+    /// How often in a row a connection that is lost is made anew.
+    pub retries: u32,
     messages: Messages,
 }
 
