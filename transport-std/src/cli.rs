@@ -11,15 +11,18 @@ macro_rules! tell {
 mod args;
 mod budget;
 mod coming;
+mod connection;
 mod credentials;
 mod date;
 #[cfg(feature = "demo")]
 mod demo;
 mod destination;
+mod dial;
 mod exports;
 mod failure;
 mod hints;
 mod json;
+mod layout;
 mod links;
 mod map;
 mod options;
@@ -27,6 +30,7 @@ mod output;
 mod platform;
 mod progress;
 mod quantity;
+mod retries;
 mod safe;
 mod session;
 mod show;

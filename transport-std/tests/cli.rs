@@ -2,8 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
 
 /// The command, with a password and none of what the environment may hold.
 fn pagewire(args: &[&str]) -> Command {
@@ -33,27 +34,9 @@ fn stats(output: &Output) -> serde_json::Value {
     serde_json::from_str(stderr(output).lines().last().unwrap()).unwrap()
 }
 
-/// A directory of its own, removed in the end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> Directory {
-        let unique = u64::from_le_bytes(pagewire_std::random().unwrap());
-        let path = std::env::temp_dir().join(format!("pagewire-test-{unique:x}"));
-        std::fs::create_dir(&path).unwrap();
-        Directory(path)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn names(directory: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// A server that lets `serve` have every connection. The port.
@@ -73,13 +56,13 @@ const CLOSED_PORT: u16 = 1;
 
 /// Gets a file into an empty directory; the directory must be empty afterwards too.
 fn get_in_vain(port: u16) -> Output {
-    let directory = Directory::new();
+    let directory = tempfile::tempdir().unwrap();
     let url = format!("smb://me@127.0.0.1:{port}/share/file");
     let output = pagewire(&["get", &url, "--stats", "json", "--timeout", "5s"])
-        .current_dir(&directory.0)
+        .current_dir(&directory)
         .output()
         .unwrap();
-    assert_eq!(directory.names(), [""; 0]);
+    assert_eq!(names(&directory), [""; 0]);
     assert!(output.stdout.is_empty());
     output
 }
@@ -284,13 +267,13 @@ fn exports_of_a_large_server_fit_and_what_does_not_or_makes_no_sense_is_an_error
 
 #[test]
 fn what_was_there_before_stays() {
-    let directory = Directory::new();
-    let file = directory.0.join("file");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
     std::fs::write(&file, "old").unwrap();
     let url = format!("smb://me@127.0.0.1:{}/share/file", server(|mut stream| read_something(&mut stream)));
     let output = run(&["get", &url, "-o", file.to_str().unwrap()]);
     assert_eq!(code(&output), 4);
-    assert_eq!((std::fs::read(&file).unwrap(), directory.names().len()), (b"old".to_vec(), 1));
+    assert_eq!((std::fs::read(&file).unwrap(), names(&directory).len()), (b"old".to_vec(), 1));
 }
 
 #[test]
@@ -303,8 +286,8 @@ fn a_server_that_is_not_there_is_tried_once_for_all_its_files() {
 
 #[test]
 fn a_credentials_file_must_be_there_and_make_sense() {
-    let directory = Directory::new();
-    let path = directory.0.join("credentials");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("credentials");
     let with = |path: &Path| run(&["ls", "//127.0.0.1/share", "--credentials", path.to_str().unwrap()]);
     let missing = with(&path);
     assert_eq!(code(&missing), 3);
@@ -319,8 +302,8 @@ fn a_credentials_file_must_be_there_and_make_sense() {
 #[test]
 fn credentials_that_others_can_read_are_warned_of() {
     use std::os::unix::fs::PermissionsExt;
-    let directory = Directory::new();
-    let path = directory.0.join("credentials");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("credentials");
     std::fs::write(&path, "username=me\npassword=p\n").unwrap();
     let url = "//127.0.0.1/share";
     for (mode, warns) in [(0o600, false), (0o640, true), (0o604, true)] {
@@ -346,8 +329,8 @@ fn a_password_command_that_fails_is_6() {
 #[test]
 fn a_password_file_that_others_can_read_is_warned_of() {
     use std::os::unix::fs::PermissionsExt;
-    let directory = Directory::new();
-    let path = directory.0.join("password");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("password");
     std::fs::write(&path, "p\n").unwrap();
     for (mode, warns) in [(0o600, false), (0o644, true)] {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -373,15 +356,36 @@ fn a_password_in_a_user_name_is_refused_and_not_shown() {
 
 #[test]
 fn two_urls_do_not_become_one_file() {
-    let directory = Directory::new();
+    let directory = tempfile::tempdir().unwrap();
     let url = |path: &str| format!("smb://me@127.0.0.1:{CLOSED_PORT}/share/{path}");
     let (a, b, c) = (url("a/same"), url("other"), url("c/same"));
     for args in [&["get", &a, &b, &c, "-O", "."][..], &["get", &a, &b, &c], &["get", &a, &a]] {
-        let output = pagewire(args).current_dir(&directory.0).output().unwrap();
+        let output = pagewire(args).current_dir(&directory).output().unwrap();
         let told = stderr(&output);
         assert_eq!(code(&output), 2, "{told}");
         assert!(told.contains(&a) && told.contains(args[args.len() - 1].trim_matches('.')), "{told}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_or_a_link_where_a_file_would_be_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+    let port = server(|mut stream| read_something(&mut stream));
+    for (name, says) in [("pipe", "a pipe or a device lies there"), ("link", "a symbolic link lies there")] {
+        let url = format!("smb://me@127.0.0.1:{port}/share/{name}");
+        // A pipe that nobody reads cannot be opened to write.
+        let mut command = Command::new("timeout");
+        command.args(["10", env!("CARGO_BIN_EXE_pagewire"), "get", &url, "-O"]).arg(directory.path());
+        let output = command.env("PAGEWIRE_PASSWORD", "s3cret").output().unwrap();
+        let told = stderr(&output);
+        let says = format!("writing {}: {says}", at(name).display());
+        assert!(code(&output) == 3 && told.contains(&says) && told.contains("\n  hint: "), "{told}");
+    }
+    assert_eq!(names(&directory).len(), 2);
 }
 
 #[cfg(target_os = "linux")]

@@ -90,6 +90,44 @@ fn some_of_many_is_partial_and_the_others_arrive() {
 }
 
 #[test]
+fn the_directory_of_a_file_is_made_by_output_dir_and_not_by_output() {
+    let Some(lab) = Lab::find() else { return };
+    let dir = scratch("made");
+    let url = url(&lab, "size-65537");
+    let expected = fs::read(lab.files.join("size-65537")).unwrap();
+    for args in [&[][..], &["-r"]] {
+        let made = dir.join("made");
+        let into = made.join("too");
+        let output = run(&[&["get", &url, "-O", into.to_str().unwrap()], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(fs::read(into.join("size-65537")).unwrap() == expected);
+        fs::remove_dir_all(made).unwrap();
+    }
+    let output = run(&["get", &url, "-o", dir.join("none/file").to_str().unwrap()]);
+    assert_eq!((output.status.code(), names(&dir)), (Some(3), vec![]), "{}", text(&output.stderr));
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn pipes_and_devices_that_are_named_are_written_to() {
+    let Some(lab) = Lab::find() else { return };
+    let dir = scratch("pipe");
+    let pipe = dir.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // No longer than what a pipe holds: nobody reads what the reader of the other one writes until the command has ended.
+    let url = url(&lab, "many/file-07");
+    let expected = fs::read(lab.files.join("many/file-07")).unwrap();
+    let reader = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
+    let output = run(&["get", &url, "-o", pipe.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(reader.wait_with_output().unwrap().stdout == expected);
+    assert!(run(&["get", &url, "-o", "/dev/stdout"]).stdout == expected);
+    assert!(run(&["get", &url, "-o", "/dev/null"]).status.success());
+    assert_eq!(names(&dir), ["pipe"]);
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
 fn stats_are_one_json_object_with_what_was_counted() {
     let Some(lab) = Lab::find() else { return };
     let url = url(&lab, "size-1048577");

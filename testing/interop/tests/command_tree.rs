@@ -5,6 +5,7 @@ use pagewire_interop::cut::cut_after;
 use pagewire_interop::{Lab, nfs_address};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
@@ -206,6 +207,66 @@ fn what_is_in_the_way_stays_and_costs_nothing_else() {
 }
 
 #[test]
+fn links_that_lie_there_are_not_followed_and_the_directory_itself_may_be_one() {
+    let Some(lab) = Lab::find() else { return };
+    let (_, url) = smb(&lab);
+    let dir = scratch("links");
+    fs::create_dir_all(dir.join("real/tree")).unwrap();
+    fs::create_dir(dir.join("outside")).unwrap();
+    fs::write(dir.join("outside/file"), "mine").unwrap();
+    symlink("real", dir.join("into")).unwrap();
+    symlink("../../outside", dir.join("real/tree/inner")).unwrap();
+    symlink("../../outside/file", dir.join("real/tree/first.txt")).unwrap();
+    let (output, told) = get(&url("tree"), &dir.join("into"), &[]);
+    assert_eq!(output.status.code(), Some(9), "{told}");
+    for link in ["inner", "first.txt"] {
+        let path = dir.join("into/tree").join(link);
+        let says = format!("writing {}: a symbolic link lies there", path.display());
+        assert!(told.matches(&says).count() == 1 && path.is_symlink(), "{link}: {told}");
+    }
+    let mine = BTreeMap::from([("file".into(), Some(b"mine".to_vec()))]);
+    assert!(tree(&dir.join("outside"), true) == mine);
+    assert!(dir.join("real/tree/to-inner/third").is_file(), "the rest arrives");
+    fs::remove_file(dir.join("real/tree/inner")).unwrap();
+    fs::rename(dir.join("real/tree"), dir.join("outside/tree")).unwrap();
+    symlink("../outside/tree", dir.join("real/tree")).unwrap();
+    let (output, told) = get(&url("tree"), &dir.join("real"), &[]);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(!dir.join("outside/tree/inner").exists());
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_root_that_cannot_be_made_is_a_local_error_and_no_partial_success() {
+    let Some(lab) = Lab::find() else { return };
+    let (_, url) = smb(&lab);
+    let dir = scratch("root");
+    fs::write(dir.join("tree"), "mine").unwrap();
+    let (output, told) = get(&url("tree"), &dir, &[]);
+    assert_eq!((output.status.code(), told.matches("pagewire: ").count()), (Some(3), 1), "{told}");
+    assert!(told.contains("no directory\n  hint: it was there before"), "{told}");
+    assert_eq!(fs::read(dir.join("tree")).unwrap(), b"mine");
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_root_that_is_a_link_is_resolved_once() {
+    let Some(lab) = Lab::find() else { return };
+    for (name, url) in everywhere(&lab) {
+        let dir = scratch(&format!("to-many-{name}"));
+        let args = ["--in-flight", "64", "--stats", "json"];
+        let (output, told) = get(&url("links/to-many"), &dir, &args);
+        assert_eq!((output.status.code(), told.lines().count()), (Some(0), 1), "{told}");
+        assert!(tree(&dir.join("to-many"), false) == tree(&lab.files.join("many"), false), "{name}");
+        let trips = round_trips(&told);
+        println!("{name}: {trips} round trips");
+        // Ganesha mounts no link, and first what is too little to follow it.
+        assert!(trips <= if name == "3" { 20 } else { 10 }, "{name}: {trips}");
+        fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[test]
 fn files_are_got_as_without_it_and_no_one_file_takes_a_tree() {
     let Some(lab) = Lab::find() else { return };
     for (name, url) in everywhere(&lab) {
@@ -219,6 +280,42 @@ fn files_are_got_as_without_it_and_no_one_file_takes_a_tree() {
     }
     let refused = pagewire().args(["get", "-r", "-o", "x", "//h/s/d"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
+}
+
+/// The URLs of a directory of 1000 names by ways on which the first connection is cut in the middle of its listing.
+fn cut_in_listing(lab: &Lab) -> Vec<String> {
+    // The first reply must be whole: else nobody was let in yet.
+    const LEN: u64 = 80_000;
+    let mut urls = vec![format!("smb://lab@{}/data/wide", cut_after(lab.samba.clone(), LEN))];
+    let Some((host, nfs, mount)) = lab.ganesha.as_deref().map(nfs_address) else {
+        println!("skipped: NFS-Ganesha was not started; testing/servers/run --nfs does");
+        return urls;
+    };
+    for query in [format!("version=3&mountport={mount}"), "version=4.0".into(), "version=4.2".into()] {
+        let server = cut_after(format!("{host}:{nfs}"), LEN);
+        urls.push(format!("nfs://{server}/export/wide?{query}&uid=1000&gid=1000"));
+    }
+    urls
+}
+
+#[test]
+fn a_listing_whose_connection_is_lost_is_asked_for_again() {
+    let Some(lab) = Lab::find() else { return };
+    for url in cut_in_listing(&lab) {
+        let dir = scratch("lost-listing");
+        let (output, told) = get(&url, &dir, &["--retries", "0"]);
+        assert!(matches!(output.status.code(), Some(4 | 9)), "{url}: {told}");
+        assert!(told.contains("pagewire: listing "), "{url}: {told}");
+        fs::remove_dir_all(dir).unwrap();
+    }
+    for url in cut_in_listing(&lab) {
+        let dir = scratch("lost-listing");
+        let (output, told) = get(&url, &dir, &["--in-flight", "64", "--stats", "json"]);
+        assert_eq!((output.status.code(), told.lines().count()), (Some(0), 1), "{url}: {told}");
+        assert!(told.contains(r#""connections":2,"#), "{url}: {told}");
+        assert!(tree(&dir.join("wide"), false) == tree(&lab.files.join("wide"), false), "{url}");
+        fs::remove_dir_all(dir).unwrap();
+    }
 }
 
 #[test]

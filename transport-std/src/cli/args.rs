@@ -51,7 +51,8 @@ pub enum Command {
     /// Get files
     ///
     /// A file appears under its name when all of it has arrived and was verified; until then, and if anything
-    /// goes wrong, what was there before stays.
+    /// goes wrong, what was there before stays. While it comes it is a file `.NAME.pagewire-PID-N.part` beside that. A process that
+    /// is killed (SIGKILL) leaves it there: no later one goes on with it or removes it, and it can be deleted.
     #[command(after_help = SEE, after_long_help = long_help())]
     Get(Get),
     /// Write files to standard output
@@ -92,10 +93,15 @@ pub struct Get {
     /// What to get
     #[arg(required = true, value_name = "URL")]
     pub urls: Vec<String>,
-    /// Where to put it: a file, a directory, or `-` for standard output [default: the name in the URL]
+    /// Where to put it: a file, a directory that is there, or `-` for standard output [default: the name in the URL]
+    ///
+    /// Of a symbolic link to a file what it points to is replaced; a pipe or device is written to as it is.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The directory to put it in
+    /// The directory to put it in, which is made if it is not there [default: the current one]
+    ///
+    /// It may be a symbolic link. What lies in it already, and is a link, a pipe or a device where a file or directory is to be, is an error
+    /// for that file or directory: nothing is written through it.
     #[arg(short = 'O', long, value_name = "DIR", conflicts_with = "output")]
     pub output_dir: Option<PathBuf>,
     /// Get directories too, each with all that is in it, under its own name
@@ -187,7 +193,7 @@ pub struct Transfer {
     #[arg(long, value_name = "SIZE", value_parser = options::rsize)]
     pub rsize: Option<u32>,
     /// How often in a row a connection that is lost while a file is asked for or read is made anew, to go on where it ended if the file
-    /// is still the same, from 0 to 16: after 250 ms, and twice as long each time
+    /// is still the same, from 0 to 16: after 250 ms, and twice as long each time; a directory (-r) is listed anew
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub retries: u32,
 }
@@ -242,7 +248,7 @@ pub struct Common {
     /// How long the server may make no progress [default: 30s]; and ask to be asked later (NFS) [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     timeout: Option<Duration>,
-    /// How long the server may take to accept a TCP connection
+    /// How long the server may take to accept a TCP connection; what is said over it then, logging in too, has --timeout
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::duration)]
     pub connect_timeout: Duration,
     #[command(flatten)]

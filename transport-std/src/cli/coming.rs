@@ -3,15 +3,11 @@
 use super::destination::Destination;
 use super::failure::{Cause, Exit, Failure};
 use super::output::Output;
+use super::retries::Retries;
 use super::session::Session;
 use super::url::Url;
 use pagewire::{Attributes, Fetched, Kind, Sink};
 use std::io;
-use std::time::Duration;
-
-/// The first pause before a lost connection is made anew. Each is twice as long as the one before: six of them give a
-/// server 16 s to come back.
-const PAUSE: Duration = Duration::from_millis(250);
 
 /// What has come of a file so far.
 pub struct Coming<'c> {
@@ -41,7 +37,7 @@ impl<'c> Coming<'c> {
     ) -> Result<Attributes, Failure> {
         let head_len = head.len() as u64;
         let mut outcome = session.fetch(self.url, head, pages, &mut |part| self.take(part));
-        let (mut tried, mut from) = (0, 0);
+        let (mut retries, mut from) = (Retries::new(retries), 0);
         // Who was never let in is not let in by trying again.
         let was_let_in = !session.is_shut_out();
         while let Err(failure) = &outcome
@@ -49,13 +45,12 @@ impl<'c> Coming<'c> {
             && was_let_in
         {
             if self.at > from {
-                (tried, from) = (0, self.at);
+                from = self.at;
+                retries.renew();
             }
-            if tried == retries {
+            if !retries.wait() {
                 break;
             }
-            std::thread::sleep(PAUSE.saturating_mul(1 << tried));
-            tried += 1;
             outcome = self.goes_on(session, (head, pages));
         }
         let opened = self.opened.unwrap_or_default();

@@ -1,10 +1,11 @@
 //! `demo`: servers in this process, and what is read from them. Nothing need be installed, and nothing leaves loopback.
 
 use super::budget::{self, IN_FLIGHT, Memory, READ_LEN, RX_LEN};
+use super::dial::Call;
 use super::failure::{Cause, Failure};
 use super::options::NfsVersion;
 use super::platform;
-use super::session::{self, Session};
+use super::session::Session;
 use super::target::{Exports, Place, Share, Target, Who};
 use super::url::Url;
 use nfs3_server::memfs::{MemFs, MemFsConfig};
@@ -228,11 +229,11 @@ fn read_back(
     sums: &[(String, [u8; 32])],
 ) -> Result<Row, Failure> {
     let target = way.target(servers);
-    let timeout = Duration::from_secs(5);
     let mut memory = Memory::new(IN_FLIGHT, RX_LEN)?;
+    let call = Call { memory: &mut memory, target: &target, timeout: Duration::from_secs(5) };
     let mut session: Box<dyn Session> = match &target.place {
-        Place::Smb(share) => Box::new(session::dial_smb(&mut memory, &target, share, PASSWORD, timeout)?),
-        Place::Nfs(exports) => Box::new(session::dial_nfs3(&mut memory, &target, exports, "/", timeout)?),
+        Place::Smb(share) => Box::new(call.smb(share, PASSWORD)?),
+        Place::Nfs(exports) => Box::new(call.nfs3(exports, "/")?),
     };
     session.log_in()?;
     let begin = Instant::now();

@@ -1,14 +1,10 @@
 //! Where the bytes of a file go.
 
-use super::args::Get;
 use super::failure::{Cause, Failure};
 use super::platform;
 use super::safe;
 use super::temporary::Temporary;
-use super::url::Url;
-use super::visit::usage;
-use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,30 +18,37 @@ pub enum Destination {
         /// As the user knows it.
         name: PathBuf,
         replace: bool,
+        /// It is one of those in a directory, which is made if it is not there.
+        in_directory: bool,
     },
     /// What is there and is no file (a device, a pipe): it is written to and stays what it is.
     Special(PathBuf),
 }
 
 impl Destination {
-    /// Where `get` puts what is at `url`, which is one of `several`.
-    pub fn of(url: &Url, args: &Get, several: bool) -> Result<Destination, Failure> {
-        match path_of(url, args, several)? {
-            Some(path) => Self::at(path, !args.no_clobber),
-            None => Ok(Destination::Stdout),
+    /// What the user named: links are followed, and pipes and devices written to.
+    pub fn named(name: &Path, replace: bool) -> Result<Destination, Failure> {
+        // A link stays one, and what it points to is replaced.
+        let path = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
+        match fs::metadata(&path) {
+            Ok(there) if !there.is_file() && !there.is_dir() => Ok(Destination::Special(path)),
+            there => {
+                may_be_written(name, there.ok(), replace)?;
+                Ok(Destination::File { path, name: name.to_owned(), replace, in_directory: false })
+            }
         }
     }
 
-    fn at(name: PathBuf, replace: bool) -> Result<Destination, Failure> {
-        // A link stays one, and what it points to is replaced.
-        let path = fs::canonicalize(&name).unwrap_or_else(|_| name.clone());
-        match fs::metadata(&path) {
-            Ok(there) if there.is_dir() => Err(failure(&name, io::ErrorKind::IsADirectory.into())),
-            Ok(there) if !there.is_file() => Ok(Destination::Special(path)),
-            Ok(_) if !replace => Err(exists(&name)),
-            // What is wrong with a path is told when something is written there.
-            Ok(_) | Err(_) => Ok(Destination::File { path, name, replace }),
+    /// What has the name of something at a server, and lies at `path` in a `directory`. Neither links are followed there nor pipes or
+    /// devices written to: nobody has named them.
+    pub fn inside(directory: &Path, path: &Path, replace: bool) -> Result<Destination, Failure> {
+        let name = directory.join(path);
+        let there = look(directory, path)?;
+        if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+            return Err(in_the_way(&name, "a pipe or a device lies there, and is not written to"));
         }
+        may_be_written(&name, there, replace)?;
+        Ok(Destination::File { path: name.clone(), name, replace, in_directory: true })
     }
 
     /// Lets `write` write to it. A file gets its name if that goes well, and else leaves no trace.
@@ -56,8 +59,8 @@ impl Destination {
                 let file = OpenOptions::new().write(true).open(path);
                 write(&file.map_err(|error| self.failure(error))?)
             }
-            Destination::File { path, name, replace } => {
-                let temporary = Temporary::create(path).map_err(|error| self.failure(error))?;
+            Destination::File { path, name, replace, in_directory } => {
+                let temporary = begin(path, *in_directory).map_err(|error| self.failure(error))?;
                 let written = write(temporary.file())?;
                 temporary.commit(*replace).map_err(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists if !replace => exists(name),
@@ -90,60 +93,55 @@ impl Destination {
     }
 }
 
-/// The path that `get` writes what is at `url` to. `None` is standard output.
-fn path_of(url: &Url, args: &Get, several: bool) -> Result<Option<PathBuf>, Failure> {
-    let path = match (&args.output, &args.output_dir) {
-        (Some(output), _) if output.as_os_str() == "-" => return Ok(None),
-        (Some(output), _) if output.is_dir() => output.join(file_name(url)?),
-        (Some(_), _) if several => {
-            let message = "several files need a directory (that exists) or `-` as --output";
-            return Err(Failure::new(format!("getting {url}"), Cause::Usage(message.into())));
+/// What is at `path` in `directory`, if there is anything. A symbolic link on the way is an error, for it may lead anywhere; the
+/// directory itself may be one.
+pub fn look(directory: &Path, path: &Path) -> Result<Option<Metadata>, Failure> {
+    let (mut at, mut there) = (directory.to_owned(), None);
+    for name in path {
+        at.push(name);
+        there = fs::symlink_metadata(&at).ok();
+        match &there {
+            Some(there) if there.is_symlink() => {
+                return Err(in_the_way(&at, "a symbolic link lies there, and none is followed"));
+            }
+            Some(_) => {}
+            // What is wrong with a path is told when something is written there.
+            None => break,
         }
-        (Some(output), _) => output.clone(),
-        (None, directory) => directory.clone().unwrap_or_default().join(name_of(url, args.recursive)?),
-    };
-    Ok(Some(path))
-}
-
-/// The path of what is at `url` in the directory that all is put in. What is in a directory keeps its place there, and what is in the
-/// root of a share, which has no name, has its place here.
-fn name_of(url: &Url, recursive: bool) -> Result<PathBuf, Failure> {
-    let given = match url.given_name() {
-        "" if recursive => ".".to_owned(),
-        _ => file_name(url)?,
-    };
-    Ok([given.as_str()].into_iter().chain(url.found()).collect())
-}
-
-/// Makes the directory that `get` puts what is in that at `url` into, and those above it, unless they are there.
-pub fn make_directory(url: &Url, args: &Get) -> Result<(), Failure> {
-    let path = name_of(url, args.recursive)?;
-    let path = args.output_dir.clone().unwrap_or_default().join(path);
-    fs::create_dir_all(&path).map_err(|error| failure(&path, error))
-}
-
-/// Sees to it, before anything is read, that every URL of `get` has a file of its own.
-pub fn distinct(args: &Get) -> Result<(), Failure> {
-    let mut taken: HashMap<PathBuf, Url> = HashMap::new();
-    for text in &args.urls {
-        let url = Url::parse(text).map_err(usage)?;
-        let Some(path) = path_of(&url, args, args.urls.len() > 1)? else { continue };
-        let path = fs::canonicalize(&path).unwrap_or(path);
-        if let Some(other) = taken.get(&path) {
-            let message = format!("{other} and {url} would both become {}", shown(&path));
-            return Err(usage(message));
-        }
-        taken.insert(path, url);
     }
-    Ok(())
+    Ok(there)
 }
 
-fn shown(path: &Path) -> String {
+fn may_be_written(name: &Path, there: Option<Metadata>, replace: bool) -> Result<(), Failure> {
+    match there {
+        Some(there) if there.is_dir() => Err(failure(name, io::ErrorKind::IsADirectory.into())),
+        Some(_) if !replace => Err(exists(name)),
+        _ => Ok(()),
+    }
+}
+
+fn begin(path: &Path, in_directory: bool) -> io::Result<Temporary> {
+    match (Temporary::create(path), path.parent()) {
+        (Err(error), Some(directory)) if in_directory && error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(directory)?;
+            Temporary::create(path)
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+pub fn shown(path: &Path) -> String {
     safe::text(&path.display().to_string())
 }
 
-fn failure(path: &Path, error: io::Error) -> Failure {
+/// An error of writing at `path`.
+pub fn failure(path: &Path, error: io::Error) -> Failure {
     Failure::new(format!("writing {}", shown(path)), Cause::unwritten(error))
+}
+
+/// What lies at `path` stays, and nothing is written there: why.
+pub fn in_the_way(path: &Path, why: &'static str) -> Failure {
+    Failure::new(format!("writing {}", shown(path)), Cause::InTheWay(why))
 }
 
 fn exists(name: &Path) -> Failure {
@@ -151,76 +149,71 @@ fn exists(name: &Path) -> Failure {
     Failure::new("keeping what is there", Cause::Local(error))
 }
 
-fn file_name(url: &Url) -> Result<String, Failure> {
-    let wrong = || {
-        let message = "the path of the URL ends with no name that a file could have; give one by -o";
-        Failure::new(format!("getting {url}"), Cause::Usage(message.into()))
-    };
-    safe::file_name(url.given_name()).ok_or_else(wrong)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::args::{Command, CommandLine};
     use super::*;
-    use clap::Parser;
-
-    fn of(url: &str, options: &[&str], several: bool) -> Result<Destination, Failure> {
-        let line = ["pagewire", "get", url].into_iter().chain(options.iter().copied());
-        let Command::Get(get) = CommandLine::try_parse_from(line).ok().unwrap().command else {
-            panic!("another command");
-        };
-        Destination::of(&Url::parse(url).unwrap(), &get, several)
-    }
-
-    fn file(path: &str) -> Destination {
-        Destination::File { path: path.into(), name: path.into(), replace: true }
-    }
-
-    #[test]
-    fn the_name_is_that_in_the_url_unless_another_is_given() {
-        assert_eq!(of("smb://h/s/d/no%0asuch", &[], true).unwrap(), file("no_such"));
-        assert_eq!(of("smb://h/s/d/f", &["-o", "no-such-file"], false).unwrap(), file("no-such-file"));
-        assert_eq!(of("smb://h/s/d/f", &["-O", "no-such"], true).unwrap(), file("no-such/f"));
-        assert_eq!(of("smb://h/s/f", &["-o", "-"], true).unwrap(), Destination::Stdout);
-        assert_eq!(of("smb://h/s", &[], false).unwrap_err().exit() as u8, 2);
-    }
-
-    #[test]
-    fn what_is_found_in_a_directory_keeps_its_place_there() {
-        let place = |url: &str, options: &[&str]| {
-            let line = ["pagewire", "get", "-r", url].into_iter().chain(options.iter().copied());
-            let Command::Get(get) = CommandLine::try_parse_from(line).ok().unwrap().command else {
-                panic!("another command");
-            };
-            let found = Url::parse(url).unwrap().child("no-such-directory").child("f");
-            Destination::of(&found, &get, false).unwrap()
-        };
-        assert_eq!(place("smb://h/s/d/e", &["-O", "no-such"]), file("no-such/e/no-such-directory/f"));
-        assert_eq!(place("nfs://h/d/", &[]), file("d/no-such-directory/f"));
-        assert_eq!(place("smb://h/s", &["-O", "no-such"]), file("no-such/no-such-directory/f"));
-        assert_eq!(place("smb://h/s", &[]), file("./no-such-directory/f"));
-    }
-
-    #[test]
-    fn a_directory_takes_several_files_and_a_file_only_one() {
-        let inside = of("smb://h/s/no-such-file", &["-o", "src"], true).unwrap();
-        assert_eq!(inside, file("src/no-such-file"));
-        assert_eq!(of("smb://h/s/f", &["-o", "no-such"], true).unwrap_err().exit() as u8, 2);
-    }
 
     #[test]
     fn what_is_there_is_not_always_replaced() {
-        assert_eq!(
-            of("smb://h/s/f", &["-o", "Cargo.toml", "--no-clobber"], false).unwrap_err().exit() as u8,
-            3
+        let told = Destination::named(Path::new("src/../Cargo.toml"), false).unwrap_err();
+        assert!(told.exit() as u8 == 3 && told.to_string().contains(" src/../Cargo.toml exists"), "{told}");
+        let told = Destination::inside(Path::new("."), Path::new("Cargo.toml"), false).unwrap_err();
+        assert_eq!(told.exit() as u8, 3);
+        let told = Destination::inside(Path::new("."), Path::new("src"), true).unwrap_err();
+        assert_eq!(told.exit() as u8, 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_or_device_is_written_to_if_it_was_named_and_not_if_it_is_in_the_way() {
+        let named = Destination::named(Path::new("/dev/null"), false).unwrap();
+        assert_eq!(named, Destination::Special("/dev/null".into()));
+        let told = Destination::inside(Path::new("/dev"), Path::new("null"), true).unwrap_err();
+        assert!(
+            told.exit() as u8 == 3
+                && told.to_string().contains("writing /dev/null: a pipe or a device lies there")
         );
-        let told = of("smb://h/s/f", &["-o", "src/../Cargo.toml", "--no-clobber"], false).unwrap_err();
-        assert!(told.to_string().contains(" src/../Cargo.toml exists"), "{told}");
-        #[cfg(unix)]
-        assert_eq!(
-            of("smb://h/s/f", &["-o", "/dev/null"], false).unwrap(),
-            Destination::Special("/dev/null".into())
-        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_if_it_is_the_directory_or_was_named_and_not_inside() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::create_dir_all(at("real/below")).unwrap();
+        fs::write(at("real/file"), "old").unwrap();
+        symlink("real", at("link")).unwrap();
+        for (link, target) in [("to-below", "below"), ("to-file", "file"), ("dangling", "nothing")] {
+            symlink(target, at("real").join(link)).unwrap();
+        }
+        let inside = |directory: &str, path: &str| Destination::inside(&at(directory), Path::new(path), true);
+        for path in ["file", "below/new", "new/new", "./file"] {
+            assert!(inside("link", path).is_ok(), "{path}");
+        }
+        for (directory, path, link) in [
+            ("real", "to-below/new", "real/to-below"),
+            ("real", "to-file", "real/to-file"),
+            ("real", "dangling", "real/dangling"),
+            ("", "link/below/new", "link"),
+        ] {
+            let told = inside(directory, path).unwrap_err();
+            let says = format!("writing {}: a symbolic link lies there", at(link).display());
+            assert!(told.exit() as u8 == 3 && told.to_string().contains(&says), "{path}: {told}");
+        }
+        let named = Destination::named(&at("real/to-file"), true).unwrap();
+        named.write(|_| Ok(())).unwrap();
+        assert!(at("real/to-file").is_symlink() && fs::read(at("real/file")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_directory_is_made_for_what_goes_into_it_and_none_for_what_was_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let inside = Destination::inside(&dir.path().join("made/too"), Path::new("file"), true).unwrap();
+        inside.write(|_| Ok(())).unwrap();
+        assert!(dir.path().join("made/too/file").is_file());
+        let named = Destination::named(&dir.path().join("none/file"), true).unwrap();
+        assert_eq!(named.write(|_| Ok(())).unwrap_err().exit() as u8, 3);
+        assert!(!dir.path().join("none").exists());
     }
 }

@@ -42,13 +42,14 @@ fn in_root(args: &Show, report: &mut Report) -> Result<(), Failure> {
     let reader = show::reader();
     show::with_output(&args.url, &args.common, report, |session, url, out| {
         tell!("pagewire: note: {NOTE} {url}");
-        session.list(url, &mut |entry| match entry.attributes.kind {
+        let listed = session.list(url, &mut |entry| match entry.attributes.kind {
             Kind::Directory => {
                 let path = [b"/", entry.name.raw()].concat();
                 line(out, args.json, reader, &path, None)
             }
             _ => Ok(()),
-        })
+        });
+        listed.map(drop)
     })
 }
 

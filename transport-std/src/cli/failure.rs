@@ -73,6 +73,8 @@ pub enum Cause {
     Usage(String),
     /// A file on this side.
     Local(io::Error),
+    /// What lies where a file is to be written, and is left alone: why.
+    InTheWay(&'static str),
     /// A file that holds user and password.
     Secret(io::Error),
     /// So many bytes of memory cannot be had.
@@ -136,7 +138,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match &self.cause {
             Cause::Usage(_) => Exit::Usage,
-            Cause::Local(_) | Cause::Secret(_) => Exit::LocalFile,
+            Cause::Local(_) | Cause::InTheWay(_) | Cause::Secret(_) => Exit::LocalFile,
             Cause::Memory(_) => Exit::Other,
             Cause::NoPassword(_) | Cause::OnlyAsGuest(_) => Exit::Authentication,
             Cause::Network(_) => Exit::Network,
@@ -152,7 +154,7 @@ impl Failure {
     pub fn kind(&self) -> &'static str {
         match &self.cause {
             Cause::Usage(_) => "usage",
-            Cause::Local(_) | Cause::Secret(_) => "local_file",
+            Cause::Local(_) | Cause::InTheWay(_) | Cause::Secret(_) => "local_file",
             Cause::Memory(_) => "memory",
             Cause::OnlyAsGuest(_) => "authentication",
             Cause::NoPassword(_) => "no_password",
@@ -223,6 +225,7 @@ impl fmt::Display for Cause {
         match self {
             Cause::Usage(message) | Cause::NoPassword(message) => f.write_str(message),
             Cause::Local(error) | Cause::Secret(error) | Cause::Network(error) => error.fmt(f),
+            Cause::InTheWay(why) => f.write_str(why),
             Cause::Memory(len) => write!(f, "cannot have {len} bytes of memory"),
             Cause::OnlyAsGuest(user) => write!(
                 f,
@@ -301,6 +304,7 @@ mod tests {
             (Cause::Usage(String::new()), 2),
             (Cause::Memory(1), 1),
             (Cause::Local(io::ErrorKind::NotFound.into()), 3),
+            (Cause::InTheWay(""), 3),
             (Cause::Secret(io::ErrorKind::NotFound.into()), 3),
             (Failure::unwritten(io::ErrorKind::BrokenPipe.into()).cause, 0),
             (Failure::unwritten(io::ErrorKind::StorageFull.into()).cause, 3),

@@ -21,6 +21,7 @@ pub fn hint(failure: &Failure) -> Option<&'static str> {
              --guest needs none",
         ),
         Cause::Local(error) => local(error),
+        Cause::InTheWay(_) => Some("it was there before: take it away, or name another directory by -O"),
         Cause::Secret(_) => Some(
             "--credentials names a file that this user can read, with lines username=, password= and domain=",
         ),
@@ -50,12 +51,10 @@ const CUT: &str = "the connection was cut in the middle; try again";
 
 fn local(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
-        ErrorKind::PermissionDenied => Some("may this user write there? -o names another place"),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Some("make room there, or give another place by -o")
-        }
-        ErrorKind::NotFound => Some("is there such a directory?"),
-        ErrorKind::AlreadyExists => Some("give another name by -o, or leave --no-clobber out"),
+        ErrorKind::PermissionDenied => Some("may this user write there? -O names another directory"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("make room there, or take another place"),
+        ErrorKind::NotFound => Some("is there such a directory? That of -O is made"),
+        ErrorKind::AlreadyExists => Some("take it away, or leave --no-clobber out"),
         _ => None,
     }
 }
@@ -182,6 +181,20 @@ mod tests {
         let what = "a listing has a name with a separator or a NUL, or an empty one";
         let told = hint(&Failure::new("testing", Cause::Engine(Error::Misbehaved(what)))).unwrap();
         assert!(told.contains("no client may use") && !told.contains("--vers"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_files_here_is_not_mended_by_an_option_that_trees_do_not_take() {
+        for kind in [
+            ErrorKind::PermissionDenied,
+            ErrorKind::StorageFull,
+            ErrorKind::QuotaExceeded,
+            ErrorKind::NotFound,
+            ErrorKind::AlreadyExists,
+        ] {
+            let told = local(&kind.into()).unwrap();
+            assert!(!told.contains("-o"), "{told}");
+        }
     }
 
     #[test]

@@ -226,10 +226,10 @@ fn switch(name: &str, value: Option<&str>) -> Result<bool, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn list(text: &str) -> Options {
+    pub fn list(text: &str) -> Options {
         let mut options = Options::default();
         options.set_list(text).unwrap();
         options

@@ -22,11 +22,12 @@ pub type Out = BufWriter<File>;
 pub fn ls(args: &Ls, report: &mut Report) -> Result<(), Failure> {
     let reader = reader();
     with_output(&args.url, &args.common, report, |session, url, out| {
-        session.list(url, &mut |entry| match (args.json, args.long) {
+        let listed = session.list(url, &mut |entry| match (args.json, args.long) {
             (true, _) => json::line(out, &EntryJson::new(&entry)),
             (false, true) => long(out, &entry, reader),
             (false, false) => writeln!(out, "{}", Shown(entry.name, reader)),
-        })
+        });
+        listed.map(drop)
     })
 }
 

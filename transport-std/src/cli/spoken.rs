@@ -32,10 +32,14 @@ pub trait Spoken: Protocol {
     fn negotiated(&self) -> bool;
 
     /// Whether the server was asked as nobody in particular.
-    fn as_nobody(&self, target: &Target) -> bool;
+    fn as_nobody(&self, _: &Target) -> bool {
+        false
+    }
 
-    /// What a user of `target` calls it.
-    fn explain(cause: Cause, target: &Target) -> Cause;
+    /// What a user of the target calls it.
+    fn explain(cause: Cause, _: &Target) -> Cause {
+        cause
+    }
 
     /// Where the server says that something is which it does not have, if the last `frame` says so.
     fn moved(_frame: &[u8]) -> Option<String> {
@@ -108,6 +112,7 @@ impl Spoken for Smb<'_> {
 impl Spoken for Nfs3<'_> {
     const WIRE: Wire = Wire::Nfs;
     const LINKS: bool = true;
+
     fn connected(&self) -> bool {
         self.negotiated()
     }
@@ -124,14 +129,6 @@ impl Spoken for Nfs3<'_> {
         Nfs3::mounted(self).is_some()
     }
 
-    fn as_nobody(&self, _: &Target) -> bool {
-        false
-    }
-
-    fn explain(cause: Cause, _: &Target) -> Cause {
-        cause
-    }
-
     fn describe(&self) -> String {
         format!("NFS 3, mounted {}", super::safe::text(Spoken::mounted(self)))
     }
@@ -146,6 +143,7 @@ impl Spoken for Nfs3<'_> {
 impl Spoken for Nfs4<'_> {
     const WIRE: Wire = Wire::Nfs;
     const LINKS: bool = true;
+
     fn connected(&self) -> bool {
         self.negotiated()
     }
@@ -161,14 +159,6 @@ impl Spoken for Nfs4<'_> {
 
     fn negotiated(&self) -> bool {
         self.minor().is_some()
-    }
-
-    fn as_nobody(&self, _: &Target) -> bool {
-        false
-    }
-
-    fn explain(cause: Cause, _: &Target) -> Cause {
-        cause
     }
 
     fn describe(&self) -> String {

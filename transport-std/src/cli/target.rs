@@ -227,14 +227,9 @@ fn pauses_within(timeout: Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::tests::list;
     use super::*;
     use pagewire::smb::Dialect;
-
-    fn list(text: &str) -> Options {
-        let mut options = Options::default();
-        options.set_list(text).unwrap();
-        options
-    }
 
     fn target(options: &Options, url: &str) -> Result<Target, String> {
         options.target(&Url::parse(url).unwrap(), Options::default())

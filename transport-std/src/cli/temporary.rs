@@ -112,11 +112,7 @@ mod tests {
 
     fn in_directory(test: impl FnOnce(&Path)) {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let unique = u64::from_le_bytes(pagewire_std::random().unwrap());
-        let directory = std::env::temp_dir().join(format!("pagewire-test-{unique:x}"));
-        fs::create_dir(&directory).unwrap();
-        test(&directory);
-        fs::remove_dir_all(&directory).unwrap();
+        test(tempfile::tempdir().unwrap().path());
     }
 
     fn names(directory: &Path) -> Vec<String> {
@@ -148,6 +144,19 @@ mod tests {
             let temporary = Temporary::create(&directory.join("b")).unwrap();
             temporary.commit(false).unwrap();
             assert_eq!(names(directory).len(), 2);
+        });
+    }
+
+    #[test]
+    fn what_a_process_that_was_killed_has_left_is_neither_gone_on_with_nor_removed() {
+        in_directory(|directory| {
+            let left = directory.join(name_for("a", std::process::id(), 0));
+            fs::write(&left, "half").unwrap();
+            let temporary = Temporary::create(&directory.join("a")).unwrap();
+            temporary.file().write_all(b"whole").unwrap();
+            temporary.commit(true).unwrap();
+            assert_eq!(fs::read(left).unwrap(), b"half");
+            assert_eq!(fs::read(directory.join("a")).unwrap(), b"whole");
         });
     }
 

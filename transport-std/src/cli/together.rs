@@ -1,6 +1,7 @@
 //! Small files side by side: several come in the round trip that one would take.
 
 use super::budget::HEAD_PAGE_LEN;
+use super::destination::Destination;
 use super::failure::Cause;
 use super::session::Session;
 use super::stats::Report;
@@ -60,8 +61,9 @@ impl<'h> Together<'h> {
         writer: &Writer<'_>,
         report: &mut Report,
     ) -> usize {
-        let can = |url: &&Url| session.covers(url) && (writer.place)(url).is_ok();
-        let wanted = urls.iter().take(self.files).take_while(can).count();
+        let place = |url| if session.covers(url) { (writer.place)(url).ok() } else { None };
+        let destinations: Vec<_> = urls.iter().take(self.files).map_while(place).collect();
+        let wanted = destinations.len();
         let lanes = wanted.min(self.heads.len() / self.head_pages);
         if lanes == 0 {
             return 0;
@@ -70,7 +72,7 @@ impl<'h> Together<'h> {
         let mut paths = urls.iter().map(|url| url.path.as_str());
         let mut heads = Pages(&mut self.heads[..lanes * self.head_pages]);
         let (done, opened, refused, head_pages) = (0, None, Vec::new(), self.head_pages);
-        let mut batch = Batch { urls, writer, report, head_pages, done, opened, refused };
+        let mut batch = Batch { urls, destinations, writer, report, head_pages, done, opened, refused };
         let outcome = session.fetch_heads(&mut paths, lanes, &mut heads, &mut |part| batch.take(part));
         self.files = if batch.done == wanted { self.files.saturating_mul(GROWTH) } else { 0 };
         batch.end(session, outcome)
@@ -86,6 +88,8 @@ fn is_small(file: &Attributes, head_pages: usize) -> bool {
 /// Files that are served together, and what came of them so far.
 struct Batch<'b> {
     urls: &'b [Url],
+    /// Of each of them.
+    destinations: Vec<Destination>,
     writer: &'b Writer<'b>,
     report: &'b mut Report,
     head_pages: usize,
@@ -120,7 +124,7 @@ impl Batch<'_> {
     }
 
     fn write(&mut self, file: Attributes, content: Content<'_>) -> ControlFlow<()> {
-        let outcome = self.writer.whole(&self.urls[self.done], file, content);
+        let outcome = self.writer.whole(&self.urls[self.done], &self.destinations[self.done], file, content);
         self.report.outcome(outcome);
         if self.report.unread { Break(()) } else { Continue(()) }
     }

@@ -4,8 +4,9 @@ use super::args::{Cat, Common, Get, Messages, Sparse, Transfer};
 use super::budget::{self, HEAD_PAGE_LEN, Memory, READ_LEN, RX_LEN};
 use super::coming::Coming;
 use super::date;
-use super::destination::{self, Destination};
+use super::destination::Destination;
 use super::failure::{Cause, Failure};
+use super::layout::Layout;
 use super::output::Output;
 use super::progress::Progress;
 use super::session::Session;
@@ -18,12 +19,11 @@ use pagewire::{Attributes, Content, Sink};
 use std::fs::{File, FileTimes};
 
 pub fn get(args: &Get, report: &mut Report) -> Result<(), Failure> {
-    let several = args.urls.len() > 1;
-    destination::distinct(args)?;
-    let place = |url: &Url| Destination::of(url, args, several);
+    let layout = Layout::new(args)?;
+    let place = |url: &Url| layout.destination(url);
     let (preserve, sparse, messages) = (args.preserve, args.sparse, args.common.messages);
     let writer = Writer { place: &place, preserve, sparse, retries: args.transfer.retries, messages };
-    let make = |url: &Url| destination::make_directory(url, args);
+    let make = |url: &Url| layout.make_directory(url);
     let make: Option<MakeDirectory<'_>> = if args.recursive { Some(&make) } else { None };
     transfer(&args.urls, &args.transfer, &args.common, report, (writer, make))
 }
@@ -76,7 +76,7 @@ pub struct Writer<'w> {
 
 /// Files that are to be read.
 pub struct Job<'j> {
-    writer: Writer<'j>,
+    pub writer: Writer<'j>,
     pub together: Together<'j>,
     pages: &'j mut dyn Sink,
 }
@@ -117,10 +117,15 @@ impl Writer<'_> {
     }
 
     /// Writes a file that is all there.
-    pub fn whole(&self, url: &Url, opened: Attributes, content: Content<'_>) -> Result<(), Failure> {
-        let destination = (self.place)(url)?;
-        let written = self.write(&destination, |mut out| {
-            let mut progress = Progress::new(url, opened.len, &destination, self.messages);
+    pub fn whole(
+        &self,
+        url: &Url,
+        destination: &Destination,
+        opened: Attributes,
+        content: Content<'_>,
+    ) -> Result<(), Failure> {
+        let written = self.write(destination, |mut out| {
+            let mut progress = Progress::new(url, opened.len, destination, self.messages);
             let written = out.write(content).and_then(|()| out.end());
             written.map_err(|error| destination.failure(error))?;
             progress.advance(opened.len);

@@ -1,6 +1,7 @@
 //! Directories with all that is in them.
 
 use super::failure::{Cause, Failure};
+use super::retries::persist;
 use super::safe::{self, Reader, Shown};
 use super::session::Session;
 use super::stats::Report;
@@ -8,6 +9,7 @@ use super::transfer::Job;
 use super::url::Url;
 use super::visit::Serve;
 use pagewire::{Entry, Error, Kind, Reason, Refusal};
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -40,20 +42,24 @@ impl<'t> Tree<'t> {
 impl Serve for Tree<'_> {
     fn one(&mut self, session: &mut dyn Session, url: &Url, report: &mut Report) -> Result<(), Failure> {
         self.found.clear();
-        let (inside, listed) = self.list(session, url, 0, report);
-        match listed {
-            Err(failure) if is_no_directory(&failure) => self.job.one(session, url, report),
-            Err(failure) if inside.len() == 0 => Err(failure),
-            listed => {
-                let entered = self.enter(session, url, inside, Above::default(), report);
-                let served = entered.and_then(|()| self.serve_found(session, report));
-                served.map_err(|failure| Failure {
-                    tried: format!("{}, to go on with {url}", failure.tried),
-                    ..failure
-                })?;
-                listed
-            }
+        let (inside, listed) = self.list(session, url, 0);
+        let url = match &listed {
+            Err(failure) if is_no_directory(failure) => return self.job.one(session, url, report),
+            // What is in it is asked for where it is, and not by a link.
+            Ok(path) => &url.meant(path.clone()),
+            Err(_) => url,
+        };
+        let listed = listed.map(drop);
+        if inside.is_worth_entering(&listed) {
+            (self.make)(url)?;
+            let entered = self.enter(session, url, inside, Above::default(), report);
+            let served = entered.and_then(|()| self.serve_found(session, report));
+            served.map_err(|failure| Failure {
+                tried: format!("{}, to go on with {url}", failure.tried),
+                ..failure
+            })?;
         }
+        listed
     }
 }
 
@@ -66,28 +72,30 @@ struct Above {
 
 /// What fails is an error here only if nothing more can be had after it.
 impl Tree<'_> {
-    /// What is in a directory, as far as it could be listed. What is left out is told.
+    /// What is in a directory, as far as it could be listed, and its path.
     fn list(
         &mut self,
         session: &mut dyn Session,
         url: &Url,
         held_len: usize,
-        report: &mut Report,
-    ) -> (Inside, Result<(), Failure>) {
+    ) -> (Inside, Result<String, Failure>) {
         let (mut inside, together) = (Inside::default(), &self.job.together);
-        let listed = session.list(url, &mut |entry| {
-            inside.take(url, &entry, together.takes(&entry.attributes), report);
-            if held_len + inside.len() <= NAMES_LEN_MAX {
-                return Ok(());
-            }
-            Err(io::Error::other(format!(
-                "its names take more than the {NAMES_LEN_MAX} bytes there are for them"
-            )))
+        let listed = persist(session, self.job.writer.retries, |session| {
+            inside = Inside::default();
+            session.list(url, &mut |entry| {
+                inside.take(&entry, together.takes(&entry.attributes));
+                if held_len + inside.len() <= NAMES_LEN_MAX {
+                    return Ok(());
+                }
+                Err(io::Error::other(format!(
+                    "its names take more than the {NAMES_LEN_MAX} bytes there are for them"
+                )))
+            })
         });
         (inside, listed)
     }
 
-    /// Makes a directory, and serves what is `inside` of it.
+    /// Serves what is `inside` of a directory, which is made already.
     fn enter(
         &mut self,
         session: &mut dyn Session,
@@ -96,29 +104,30 @@ impl Tree<'_> {
         above: Above,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        if let Err(failure) = (self.make)(url) {
-            report.outcome(Err(failure));
-            return Ok(());
-        }
-        let Inside { files, small, directories } = inside;
+        let Inside { files, small, directories, left_out, why } = inside;
+        left_out.iter().zip(why).for_each(|(name, why)| why.tell(&url.child(name), report));
         for (name, small) in files.iter().zip(small) {
             self.find(session, url.child(name), small, report)?;
         }
-        drop(files);
+        drop((files, left_out));
         let above = Above { depth: above.depth + 1, names_len: above.names_len + directories.0.len() };
         for name in directories.iter() {
             let url = url.child(name);
             if above.depth == DEPTH_MAX {
                 let why = format!("it lies more than {DEPTH_MAX} directories deep");
-                report.outcome(Err(left_out(&url, why)));
+                report.outcome(Err(failure(&url, why)));
                 continue;
             }
-            connected(session)?;
-            let (inside, listed) = self.list(session, &url, above.names_len, report);
-            if listed.is_ok() || inside.len() > 0 {
-                self.enter(session, &url, inside, above, report)?;
+            self.connect(session)?;
+            let (inside, listed) = self.list(session, &url, above.names_len);
+            let mut outcome = listed.map(drop);
+            if inside.is_worth_entering(&outcome) {
+                match (self.make)(&url) {
+                    Ok(()) => self.enter(session, &url, inside, above, report)?,
+                    Err(failure) => outcome = Err(failure),
+                }
             }
-            report.outcome(listed);
+            report.outcome(outcome);
         }
         Ok(())
     }
@@ -146,7 +155,7 @@ impl Tree<'_> {
         let mut rest = found.as_slice();
         self.job.together.expects();
         while let Some(url) = rest.first() {
-            connected(session)?;
+            self.connect(session)?;
             let mut served = self.job.several(session, rest, report);
             if served == 0 {
                 self.serve_one(session, url, report)?;
@@ -163,27 +172,26 @@ impl Tree<'_> {
         url: &Url,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        connected(session)?;
+        self.connect(session)?;
         let outcome = self.job.one(session, url, report);
         report.outcome(outcome);
         Ok(())
     }
-}
 
-/// Connects anew if the connection was lost.
-fn connected(session: &mut dyn Session) -> Result<(), Failure> {
-    if session.is_lost() {
-        session.reconnect()?;
-        session.log_in()?;
+    /// Connects anew if the connection was lost.
+    fn connect(&self, session: &mut dyn Session) -> Result<(), Failure> {
+        if session.is_lost() {
+            persist(session, self.job.writer.retries, |session| session.log_in())?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn is_no_directory(failure: &Failure) -> bool {
     matches!(failure.cause, Cause::Engine(Error::Refused(Refusal { reason: Reason::NotDirectory, .. })))
 }
 
-fn left_out(what: impl std::fmt::Display, why: impl Into<String>) -> Failure {
+fn failure(what: impl fmt::Display, why: impl Into<String>) -> Failure {
     Failure::new(format!("getting {what}"), Cause::Local(io::Error::other(why.into())))
 }
 
@@ -209,33 +217,73 @@ struct Inside {
     /// For each of the files whether it is one to serve together with others.
     small: Vec<bool>,
     directories: Names,
+    /// Names as they are shown.
+    left_out: Names,
+    /// For each of these.
+    why: Vec<Why>,
 }
 
 impl Inside {
     fn len(&self) -> usize {
-        self.files.0.len() + self.directories.0.len()
+        self.files.0.len() + self.directories.0.len() + self.left_out.0.len()
     }
 
-    fn take(&mut self, directory: &Url, entry: &Entry<'_>, small: bool, report: &mut Report) {
-        let url = || directory.child(&Shown(entry.name, Reader::Terminal).to_string());
+    /// Whether the directory is to be there, as empty as it may be.
+    fn is_worth_entering(&self, listed: &Result<(), Failure>) -> bool {
+        listed.is_ok() || self.len() > 0
+    }
+
+    fn take(&mut self, entry: &Entry<'_>, small: bool) {
         let name = entry.name.to_string();
-        if entry.name.chars().any(|c| c.is_err()) {
-            return report.outcome(Err(left_out(url(), "its name is not UTF-8")));
-        }
-        // Another name could be that of another file. Some systems have more separators than `/`.
-        let here = safe::file_name(&name).filter(|here| Path::new(here).file_name() == Some(here.as_ref()));
-        if here.as_ref() != Some(&name) {
-            let why = "no file gets such a name here: it has a separator, or controls terminals";
-            return report.outcome(Err(left_out(url(), why)));
-        }
-        match entry.attributes.kind {
-            Kind::File => {
+        match (Why::of(entry, &name), entry.attributes.kind) {
+            (Some(why), _) => {
+                self.left_out.push(&Shown(entry.name, Reader::Terminal).to_string());
+                self.why.push(why);
+            }
+            (None, Kind::Directory) => self.directories.push(&name),
+            (None, _) => {
                 self.files.push(&name);
                 self.small.push(small);
             }
-            Kind::Directory => self.directories.push(&name),
-            Kind::Symlink => tell!("pagewire: note: {} is a symbolic link, and left out", url()),
-            Kind::Other => tell!("pagewire: note: {} is neither a file nor a directory, and left out", url()),
+        }
+    }
+}
+
+/// Why something is left out.
+#[derive(Clone, Copy)]
+enum Why {
+    NotUtf8,
+    Unfit,
+    Symlink,
+    Neither,
+}
+
+impl Why {
+    fn of(entry: &Entry<'_>, name: &str) -> Option<Why> {
+        if entry.name.chars().any(|c| c.is_err()) {
+            return Some(Why::NotUtf8);
+        }
+        // Another name could be that of another file. Some systems have more separators than `/`.
+        let here = safe::file_name(name).filter(|here| Path::new(here).file_name() == Some(here.as_ref()));
+        if here.as_deref() != Some(name) {
+            return Some(Why::Unfit);
+        }
+        match entry.attributes.kind {
+            Kind::File | Kind::Directory => None,
+            Kind::Symlink => Some(Why::Symlink),
+            Kind::Other => Some(Why::Neither),
+        }
+    }
+
+    fn tell(self, url: &Url, report: &mut Report) {
+        match self {
+            Why::NotUtf8 => report.outcome(Err(failure(url, "its name is not UTF-8"))),
+            Why::Unfit => {
+                let why = "no file gets such a name here: it has a separator, or controls terminals";
+                report.outcome(Err(failure(url, why)));
+            }
+            Why::Symlink => tell!("pagewire: note: {url} is a symbolic link, and left out"),
+            Why::Neither => tell!("pagewire: note: {url} is neither a file nor a directory, and left out"),
         }
     }
 }

@@ -25,8 +25,10 @@ pub struct Url {
     pub port: Option<u16>,
     pub share: String,
     pub path: String,
-    /// Bytes of the path that the user gave. What stands behind them was found in that directory.
-    given: usize,
+    /// The last name that the user gave.
+    given: String,
+    /// Bytes of the path that lead there. What stands behind them was found in that directory.
+    given_len: usize,
     /// Names with their values, in the order they stand.
     pub query: Vec<(String, Option<String>)>,
 }
@@ -69,8 +71,13 @@ impl Url {
             Wire::Nfs => (String::new(), format!("/{}", names.join("/"))),
         };
         let query = query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect();
-        let (text, given) = (text.to_owned(), path.len());
-        Ok(Url { text, wire, domain, user, host, port, share, path, given, query })
+        let (text, given, given_len) = (text.to_owned(), last(&path).to_owned(), path.len());
+        Ok(Url { text, wire, domain, user, host, port, share, path, given, given_len, query })
+    }
+
+    /// The same, at the path that a symbolic link in this one leads to.
+    pub fn meant(&self, path: String) -> Url {
+        Url { given_len: path.len(), path, ..self.clone() }
     }
 
     /// What is called `name` in the directory that this is.
@@ -94,14 +101,14 @@ impl Url {
         last(&self.path)
     }
 
-    /// The last name that the user gave.
+    /// The last name that the user gave; empty at the root of the share.
     pub fn given_name(&self) -> &str {
-        last(self.path.split_at(self.given).0)
+        &self.given
     }
 
     /// The names behind that.
     pub fn found(&self) -> impl Iterator<Item = &str> {
-        self.path.split_at(self.given).1.split('/').filter(|name| !name.is_empty())
+        self.path.split_at(self.given_len).1.split('/').filter(|name| !name.is_empty())
     }
 }
 

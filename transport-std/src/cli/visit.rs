@@ -3,10 +3,11 @@
 use super::args::Common;
 use super::budget::Memory;
 use super::credentials::Secrets;
+use super::dial::{Call, Owner};
 use super::failure::{Cause, Failure};
 use super::links;
 use super::options::{NfsVersion, Options};
-use super::session::{self, Owner, Session};
+use super::session::Session;
 use super::stats::Report;
 use super::target::{Exports, Place, Target, Who};
 use super::url::Url;
@@ -81,8 +82,8 @@ impl<'c> Visitor<'c> {
         report: &mut Report,
         each: &mut dyn FnMut(Export<'_>) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let timeout = self.common.connect_timeout;
-        let mut session = session::dial_nfs3(&mut self.memory, target, exports, "/", timeout)?;
+        let (memory, timeout) = (&mut self.memory, self.common.connect_timeout);
+        let mut session = Call { memory, target, timeout }.nfs3(exports, "/")?;
         let outcome = session.exports(each);
         session.account(&mut report.stats);
         outcome
@@ -143,20 +144,18 @@ impl<'c> Visitor<'c> {
 
     fn dial<'s>(&'s mut self, target: &'s Target, path: &'s str) -> Result<Box<dyn Session + 's>, Failure> {
         let (memory, timeout) = (&mut self.memory, self.common.connect_timeout);
+        let call = Call { memory, target, timeout };
         match &target.place {
             Place::Smb(share) => {
                 let password = match &share.who {
                     Who::Named { user, .. } => self.secrets.password(user, &target.host)?,
                     Who::Guest | Who::Anonymous => "",
                 };
-                Ok(Box::new(session::dial_smb(memory, target, share, password, timeout)?))
+                Ok(Box::new(call.smb(share, password)?))
             }
             Place::Nfs(exports) => Ok(match exports.version {
-                NfsVersion::V3 => Box::new(session::dial_nfs3(memory, target, exports, path, timeout)?),
-                NfsVersion::V4(minor) => {
-                    let owner = &mut self.owner;
-                    Box::new(session::dial_nfs4(memory, target, (exports, minor), owner, timeout)?)
-                }
+                NfsVersion::V3 => Box::new(call.nfs3(exports, path)?),
+                NfsVersion::V4(minor) => Box::new(call.nfs4(exports, minor, &mut self.owner)?),
             }),
         }
     }

@@ -1,0 +1,63 @@
+//! How often a connection that is lost is made anew.
+
+use super::failure::Failure;
+use super::session::Session;
+use std::time::Duration;
+
+/// The first pause before a lost connection is made anew. Each is twice as long as the one before: six of them give a
+/// server 16 s to come back.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Attempts in a row that brought nothing.
+pub struct Retries {
+    max: u32,
+    tried: u32,
+}
+
+impl Retries {
+    pub fn new(max: u32) -> Retries {
+        Retries { max, tried: 0 }
+    }
+
+    /// Something came: what failed before does not count any more.
+    pub fn renew(&mut self) {
+        self.tried = 0;
+    }
+
+    /// Waits until it is time for the next attempt, if there is to be one.
+    pub fn wait(&mut self) -> bool {
+        if self.tried == self.max {
+            return false;
+        }
+        std::thread::sleep(PAUSE.saturating_mul(1 << self.tried));
+        self.tried += 1;
+        true
+    }
+}
+
+/// Makes an attempt over this connection, and at most `retries` more, each over another one, while it is lost.
+pub fn persist<T>(
+    session: &mut dyn Session,
+    retries: u32,
+    mut attempt: impl FnMut(&mut dyn Session) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut outcome = over_any(session, &mut attempt);
+    // Who was never let in is not let in by trying again.
+    let was_let_in = !session.is_shut_out();
+    let mut retries = Retries::new(retries);
+    while outcome.as_ref().is_err_and(Failure::is_lost) && was_let_in && retries.wait() {
+        outcome = over_any(session, &mut attempt);
+    }
+    outcome
+}
+
+/// Makes an attempt over the connection that there is, or a new one if that is lost.
+fn over_any<T>(
+    session: &mut dyn Session,
+    attempt: &mut impl FnMut(&mut dyn Session) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if session.is_lost() {
+        session.reconnect()?;
+    }
+    attempt(session)
+}
