@@ -145,7 +145,8 @@ pub enum Answer<H> {
         /// How many bytes they take.
         len: usize,
     },
-    /// Ranges of data at `start` in the message, `len` bytes. All else up to `known` is a hole.
+    /// Ranges of data at `start` in the message, `len` bytes: none is empty or starts before the end of the one before it.
+    /// All else up to `known` is a hole.
     Ranges {
         /// Where they start.
         start: usize,

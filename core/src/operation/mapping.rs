@@ -215,7 +215,7 @@ impl<P: Protocol> Mapping<P> {
         // Each turn makes a segment or moves forward in the ranges, which `memory` bounds.
         while let Some(Ranges { start, len, at }) = self.ranges {
             let range = protocol.range(wire::slice(memory, start, len, "ranges of a map")?, at)?;
-            let (done, segment) = self.survey.add(range.offset, range.len)?;
+            let (done, segment) = self.survey.add(range.offset, range.len);
             if done {
                 self.ranges = match range.next {
                     Some(next) if next <= at => return Err(Error::Misbehaved("a map goes round")),

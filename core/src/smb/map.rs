@@ -25,21 +25,28 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Up to where in the file `output` tells. What has no room for another range may be cut, and ksmbd does not say so.
+    /// Up to where in the file `output` tells: what has no room for another range may be cut, and ksmbd does not say so. All
+    /// ranges are judged before one is believed, since a range that goes back is data in what seemed to be a hole.
     fn known(&self, status: Status, output: &[u8]) -> Result<u64, Error> {
         if output.len() % AllocatedRange::LEN != 0 || output.len() > self.output_max {
             return Err(Error::Malformed("FILE_ALLOCATED_RANGE_BUFFER"));
         }
-        let room = self.output_max.saturating_sub(output.len());
-        let whole = status == Status::SUCCESS && room >= AllocatedRange::LEN;
-        match output.last_chunk::<{ AllocatedRange::LEN }>() {
-            Some(last) if !whole => {
-                let last = AllocatedRange::decode(last)?;
-                Ok(last.file_offset.saturating_add(last.length).min(self.end))
+        let mut last = 0;
+        for range in output.chunks_exact(AllocatedRange::LEN) {
+            let AllocatedRange { file_offset, length } = AllocatedRange::decode(range)?;
+            if length == 0 || file_offset < last {
+                return Err(Error::Misbehaved("the ranges of a map are empty, overlap or go back"));
             }
-            None if !whole => Err(Error::Misbehaved("a map is cut before its first range")),
-            _ => Ok(self.end),
+            last = file_offset.saturating_add(length);
         }
+        let room = self.output_max.saturating_sub(output.len());
+        if status == Status::SUCCESS && room >= AllocatedRange::LEN {
+            return Ok(self.end);
+        }
+        if last == 0 {
+            return Err(Error::Misbehaved("a map is cut before its first range"));
+        }
+        Ok(last.min(self.end))
     }
 }
 
@@ -156,18 +163,20 @@ mod tests {
     }
 
     #[test]
-    fn ranges_without_order_length_or_end_are_refused_wherever_they_are_cut() {
-        let good = ranges(&[(100, 10), (200, 10)]);
-        for len in 0..=good.len() {
-            let malformed = matches!(mapped(&good[..len]), Err(Error::Malformed(_)));
-            assert_eq!(malformed, len % AllocatedRange::LEN != 0, "{len}");
-        }
+    fn ranges_without_order_length_or_end_are_refused_before_one_of_them_is_believed() {
         for bad in
             [[(100, 10), (109, 1)], [(200, 10), (100, 10)], [(100, 10), (100, 10)], [(100, 10), (300, 0)]]
         {
-            assert!(matches!(mapped(&ranges(&bad)), Err(Error::Misbehaved(_))), "{bad:?}");
+            for status in [Status::SUCCESS, Status::BUFFER_OVERFLOW] {
+                assert!(matches!(ASKED.known(status, &ranges(&bad)), Err(Error::Misbehaved(_))), "{bad:?}");
+            }
         }
-        assert!(matches!(mapped(&ranges(&[(100, u64::MAX)])), Err(Error::Malformed(_))));
+        for negative in [(100, u64::MAX), (1 << 63, 1)] {
+            let known = ASKED.known(Status::SUCCESS, &ranges(&[negative, (200, 10)]));
+            assert!(matches!(known, Err(Error::Malformed(_))), "{negative:?}");
+        }
+        let huge = i64::MAX as u64;
+        assert_eq!(ASKED.known(Status::BUFFER_OVERFLOW, &ranges(&[(huge, huge)])), Ok(900));
     }
 
     #[test]

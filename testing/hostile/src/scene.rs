@@ -62,6 +62,14 @@ impl Scene {
         scene
     }
 
+    /// The same with a file of three runs of data and four holes, the first of which is too short to be left out.
+    pub fn sparse(setup: Setup) -> Scene {
+        let mut scene = Scene::new(setup);
+        let runs = [5000..9000, 80_000..80_001, 200_000..203_000];
+        scene.config.tree = scene.config.tree.sparse("f", 300_000, &runs);
+        scene
+    }
+
     /// With a lie.
     #[must_use]
     pub fn told(mut self, lie: Lie) -> Scene {

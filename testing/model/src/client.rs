@@ -353,6 +353,22 @@ pub(crate) fn info_body(file: [u8; 16], kind: u8, class: u8, max: u32) -> Vec<u8
     body
 }
 
+/// QUERY_ALLOCATED_RANGES.
+pub(crate) fn ranges_body(file: [u8; 16], from: u64, len: u64, max: u32) -> Vec<u8> {
+    let mut body = vec![57, 0, 0, 0];
+    body.u32(0x0009_40CF);
+    body.put(&file);
+    body.u32(120);
+    body.u32(16);
+    body.zeros(12);
+    body.u32(max);
+    body.u32(1);
+    body.u32(0);
+    body.u64(from);
+    body.u64(len);
+    body
+}
+
 pub(crate) fn validate_body(negotiate: &[u8], dialects: usize) -> Vec<u8> {
     let input =
         [&negotiate[8..28], &negotiate[4..6], &negotiate[2..4], &negotiate[36..36 + 2 * dialects]].concat();

@@ -63,6 +63,7 @@ pub(crate) struct Told {
     pub(crate) sealed: usize,
     pub(crate) reads: usize,
     pub(crate) read_messages: usize,
+    pub(crate) maps: usize,
 }
 
 pub(crate) struct Connection {
@@ -308,7 +309,7 @@ impl Connection {
             Command::Create => self.create(chain, request),
             Command::Close => self.close(chain, request),
             Command::Read => self.read(chain, request),
-            Command::Ioctl => self.ioctl(request),
+            Command::Ioctl => self.ioctl(chain, request),
             Command::Echo => self.echo(request),
             Command::QueryDirectory => self.query_directory(chain, request),
             Command::QueryInfo => self.query_info(chain, request),

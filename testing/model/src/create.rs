@@ -254,7 +254,7 @@ pub(crate) fn put_times(out: &mut Vec<u8>, node: &Node) {
 }
 
 pub(crate) fn allocation(node: &Node) -> u64 {
-    node.len().checked_next_multiple_of(4096).unwrap_or(u64::MAX)
+    node.stored().checked_next_multiple_of(4096).unwrap_or(u64::MAX)
 }
 
 pub(crate) fn put_file_id(out: &mut Vec<u8>, id: u64) {

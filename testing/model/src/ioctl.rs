@@ -1,17 +1,20 @@
-//! IOCTL (MS-SMB2 2.2.31, 2.2.32, 3.3.5.15): VALIDATE_NEGOTIATE_INFO and refusals.
+//! IOCTL (MS-SMB2 2.2.31, 2.2.32, 3.3.5.15): VALIDATE_NEGOTIATE_INFO, QUERY_ALLOCATED_RANGES and refusals.
 
-use crate::connection::{Connection, Handled};
+use crate::connection::{Answer, Chain, Connection, Handled};
 use crate::header::{self, Request};
-use crate::wire::Put;
+use crate::wire::{Put, Reader};
 use crate::{Dialect, Lie, Status};
 
 const FSCTL_DFS_GET_REFERRALS: u32 = 0x0006_0194;
+const FSCTL_QUERY_ALLOCATED_RANGES: u32 = 0x0009_40CF;
 const FSCTL_VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
 const IS_FSCTL: u32 = 1;
 const VALIDATE_REPLY_LEN: u32 = 24;
+/// Where the output stands when nothing is between: right after the fixed part of the body.
+const OUTPUT_OFFSET: u32 = header::LEN as u32 + 48;
 
 impl Connection {
-    pub(crate) fn ioctl(&mut self, request: &Request) -> Handled {
+    pub(crate) fn ioctl(&mut self, chain: &mut Chain, request: &Request) -> Handled {
         let mut body = request.body();
         body.structure_size(57)?;
         body.skip(2)?;
@@ -28,6 +31,15 @@ impl Connection {
         }
         match code {
             FSCTL_VALIDATE_NEGOTIATE_INFO => self.validate(file_id, input, output_max),
+            FSCTL_QUERY_ALLOCATED_RANGES => {
+                let id = self.handle(chain, &mut Reader::new(file_id))?;
+                if output_max > self.config.max_transact_size {
+                    return Err(Status::INVALID_PARAMETER);
+                }
+                let (status, ranges) = self.query_allocated_ranges(id, input, output_max)?;
+                let body = self.distort_output(Output::new(code, file_id, ranges)).encode();
+                Ok(Answer { status, body })
+            }
             FSCTL_DFS_GET_REFERRALS => Err(Status::FS_DRIVER_REQUIRED),
             _ => Err(Status::INVALID_DEVICE_REQUEST),
         }
@@ -49,23 +61,57 @@ impl Connection {
         output.put(&self.guid);
         output.u16(self.security_mode());
         output.u16(dialect as u16);
-        Ok(encode(FSCTL_VALIDATE_NEGOTIATE_INFO, file_id, &output).into())
+        Ok(Output::new(FSCTL_VALIDATE_NEGOTIATE_INFO, file_id, output).encode().into())
+    }
+
+    /// What lies make of the reply to QUERY_ALLOCATED_RANGES.
+    fn distort_output<'a>(&self, mut output: Output<'a>) -> Output<'a> {
+        for lie in &self.config.lies {
+            match lie {
+                Lie::OutputGap => {
+                    output.gap = 16;
+                    output.offset += 16;
+                }
+                Lie::OutputOffsetOutside => output.offset = 0x10_0000,
+                Lie::OutputOffsetBeforeBody => output.offset = 0x20,
+                Lie::OutputCountBeyond => output.count += 16,
+                _ => {}
+            }
+        }
+        output
     }
 }
 
-fn encode(code: u32, file_id: &[u8], output: &[u8]) -> Vec<u8> {
-    let offset = header::LEN as u32 + 48;
-    let mut body = Vec::new();
-    body.u16(49);
-    body.u16(0);
-    body.u32(code);
-    body.put(file_id);
-    body.u32(offset);
-    body.u32(0);
-    body.u32(offset);
-    body.u32(output.len() as u32);
-    body.u32(0);
-    body.u32(0);
-    body.put(output);
-    body
+/// The reply, each field as it goes on the wire. No input is sent back.
+struct Output<'a> {
+    code: u32,
+    file_id: &'a [u8],
+    offset: u32,
+    count: u32,
+    /// Bytes between the body and the output.
+    gap: usize,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Output<'a> {
+    fn new(code: u32, file_id: &'a [u8], bytes: Vec<u8>) -> Self {
+        Output { code, file_id, offset: OUTPUT_OFFSET, count: bytes.len() as u32, gap: 0, bytes }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.u16(49);
+        body.u16(0);
+        body.u32(self.code);
+        body.put(self.file_id);
+        body.u32(OUTPUT_OFFSET);
+        body.u32(0);
+        body.u32(self.offset);
+        body.u32(self.count);
+        body.u32(0);
+        body.u32(0);
+        body.put(&vec![0xEE; self.gap]);
+        body.put(&self.bytes);
+        body
+    }
 }

@@ -39,6 +39,7 @@ mod model;
 mod negotiate;
 mod ntlm;
 mod oplock_break;
+mod query_allocated_ranges;
 mod query_directory;
 mod query_info;
 mod read;

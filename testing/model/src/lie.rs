@@ -1,5 +1,7 @@
 //! Every way in which the model can be wrong.
 
+use crate::Status;
+
 /// One way of being wrong. `nth` counts from 1 over the whole connection.
 ///
 /// Unless it says otherwise a lie is told before signing and sealing, so that only what it names is wrong.
@@ -111,6 +113,54 @@ pub enum Lie {
     /// The `nth` READ, and everything after it until the client authenticates again, is NETWORK_SESSION_EXPIRED.
     SessionExpired {
         /// Which READ.
+        nth: usize,
+    },
+
+    // Maps of sparse files: replies to FSCTL_QUERY_ALLOCATED_RANGES.
+    /// Legal: there are no maps, and this status says so.
+    RangesRefused(Status),
+    /// Legal: ranges are made of whole granules of so many bytes.
+    RangeGranule(u64),
+    /// Legal: ranges that are only in part what was asked about are told whole.
+    RangesUnclipped,
+    /// Legal: no reply has more ranges than this, BUFFER_OVERFLOW where there are more.
+    ShortRanges(usize),
+    /// What ksmbd does: what has no room in the client's buffer is left out, and the status is SUCCESS.
+    RangesCut,
+    /// What Samba 4.17 does: BUFFER_TOO_SMALL, and no range, where not all of them have room.
+    RangesTooMany,
+    /// Legal: 16 bytes between the body and the ranges.
+    OutputGap,
+    /// The first range comes last.
+    RangesOutOfOrder,
+    /// Behind the last range comes one that starts within it.
+    RangesOverlap,
+    /// Behind the last range comes this one.
+    RangeMore {
+        /// FileOffset on the wire.
+        offset: u64,
+        /// Length on the wire.
+        len: u64,
+    },
+    /// Behind the last range comes a byte.
+    RangesTorn,
+    /// OutputOffset leaves the message.
+    OutputOffsetOutside,
+    /// OutputOffset points into the header.
+    OutputOffsetBeforeBody,
+    /// OutputCount is 16 more than what is there.
+    OutputCountBeyond,
+    /// BUFFER_OVERFLOW and no range.
+    OverflowEmpty,
+    /// BUFFER_OVERFLOW and one range. Once it is told, again and again all that lies before what was asked about.
+    OverflowStays,
+    /// BUFFER_OVERFLOW and no more than so many bytes of the first range, as long as there is one.
+    OverflowForEver(u64),
+    /// BUFFER_TOO_SMALL, however little is asked about.
+    TooSmallForEver,
+    /// From the `nth` reply on a file that has data has no holes, as if they had been written to.
+    RangesChange {
+        /// Which reply.
         nth: usize,
     },
 

@@ -21,6 +21,7 @@ impl Status {
     pub const END_OF_FILE: Status = Status(0xC000_0011);
     pub const MORE_PROCESSING_REQUIRED: Status = Status(0xC000_0016);
     pub const ACCESS_DENIED: Status = Status(0xC000_0022);
+    pub const BUFFER_TOO_SMALL: Status = Status(0xC000_0023);
     pub const OBJECT_NAME_INVALID: Status = Status(0xC000_0033);
     pub const OBJECT_NAME_NOT_FOUND: Status = Status(0xC000_0034);
     pub const OBJECT_NAME_COLLISION: Status = Status(0xC000_0035);

@@ -1,7 +1,7 @@
 //! The share's files: paths to contents, which may be generated.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 /// 2024-01-02 03:04:05 UTC as FILETIME: every time of a file unless set otherwise.
 pub(crate) const DEFAULT_TIME: u64 = 133_486_382_450_000_000;
@@ -18,6 +18,15 @@ pub enum Content {
         /// Two files with different seeds differ.
         seed: u64,
     },
+    /// The same where there is data, and elsewhere a hole. The file says that it is sparse.
+    Sparse {
+        /// Length of the file.
+        len: u64,
+        /// Two files with different seeds differ.
+        seed: u64,
+        /// Where data starts and ends: in order, none of them empty, and none behind the end of the file.
+        runs: Vec<Range<u64>>,
+    },
 }
 
 impl Content {
@@ -25,13 +34,21 @@ impl Content {
     pub fn len(&self) -> u64 {
         match self {
             Content::Bytes(bytes) => bytes.len() as u64,
-            Content::Pattern { len, .. } => *len,
+            Content::Pattern { len, .. } | Content::Sparse { len, .. } => *len,
         }
     }
 
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Where there is data.
+    pub fn runs(&self) -> Vec<Range<u64>> {
+        match self {
+            Content::Sparse { runs, .. } => runs.clone(),
+            _ => Vec::from_iter(Some(0..self.len()).filter(|all| !all.is_empty())),
+        }
     }
 
     /// The bytes from `offset`, at most `len`, fewer at the end of the file.
@@ -41,6 +58,17 @@ impl Content {
             _ if len == 0 => Vec::new(),
             Content::Bytes(bytes) => bytes[offset as usize..][..len].to_vec(),
             Content::Pattern { seed, .. } => pattern(*seed, offset, len),
+            Content::Sparse { seed, runs, .. } => {
+                let mut bytes = vec![0; len];
+                for run in runs {
+                    let (start, end) = (run.start.max(offset), run.end.min(offset + len as u64));
+                    if start < end {
+                        let data = pattern(*seed, start, (end - start) as usize);
+                        bytes[(start - offset) as usize..][..data.len()].copy_from_slice(&data);
+                    }
+                }
+                bytes
+            }
         }
     }
 }
@@ -100,7 +128,7 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub kind: Kind,
-    /// Attributes besides DIRECTORY and REPARSE_POINT, which follow from the kind.
+    /// Attributes besides DIRECTORY, REPARSE_POINT and SPARSE_FILE, which follow from the kind.
     pub attributes: u32,
     /// CreationTime (FILETIME, 0 for none).
     pub created: u64,
@@ -125,6 +153,14 @@ impl Node {
         }
     }
 
+    /// How many bytes of it are stored.
+    pub fn stored(&self) -> u64 {
+        match &self.kind {
+            Kind::File(content) => content.runs().iter().map(|run| run.end - run.start).sum(),
+            _ => 0,
+        }
+    }
+
     /// Whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -140,6 +176,7 @@ impl Node {
         match self.kind {
             Kind::Directory => self.attributes & !NORMAL | 0x10,
             Kind::Symlink(_) => self.attributes & !NORMAL | 0x400,
+            Kind::File(Content::Sparse { .. }) => self.attributes & !NORMAL | 0x200,
             Kind::File(_) => self.attributes,
         }
     }
@@ -177,6 +214,11 @@ impl Tree {
     /// Adds a file of `len` bytes of `pattern(0, ..)`.
     pub fn pattern(self, path: &str, len: u64) -> Self {
         self.file(path, Content::Pattern { len, seed: 0 })
+    }
+
+    /// Adds a file of `len` bytes of which `runs` are data, of `pattern(0, ..)`, and all others a hole.
+    pub fn sparse(self, path: &str, len: u64, runs: &[Range<u64>]) -> Self {
+        self.file(path, Content::Sparse { len, seed: 0, runs: runs.to_vec() })
     }
 
     /// Adds a directory, and those on the way to it.
@@ -268,6 +310,23 @@ mod tests {
         assert_eq!(content.read((5 << 30) - 3, 10).len(), 3);
         assert_eq!(content.read(5 << 30, 10).len(), 0);
         assert_eq!(Content::from("abc").read(u64::MAX, 10).len(), 0);
+    }
+
+    #[test]
+    fn what_is_no_run_of_a_sparse_file_is_zero_and_not_stored() {
+        let tree = Tree::new().sparse("f", 40, &[3..10, 10..11, 25..40]);
+        let node = tree.get("f").unwrap();
+        assert_eq!((node.len(), node.stored(), node.file_attributes()), (40, 23, 0x200));
+        let Kind::File(content) = &node.kind else { panic!("it is a file") };
+        let mut whole = pattern(0, 0, 40);
+        whole[..3].fill(0);
+        whole[11..25].fill(0);
+        for offset in 0..=40 {
+            for len in 0..50 {
+                let end = (offset + len).min(40);
+                assert_eq!(content.read(offset as u64, len), whole[offset..end], "{offset} {len}");
+            }
+        }
     }
 
     #[test]

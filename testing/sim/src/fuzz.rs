@@ -11,9 +11,10 @@ use pagewire::wire::{Reader, Writer};
 use pagewire::{
     Close, Connect, Counters, Keepalive, List, Map, Open, Pages, Protocol, Read, Stat, StatBoth, Storage,
 };
-use pagewire_hostile::{RECORDED, Side};
+use pagewire_hostile::{RECORDED, Server, Side};
 use pagewire_hostile_nfs::Kind::Directory;
 use pagewire_line::{Heard, Link, Session};
+use pagewire_model::{Config, Model, Tree};
 
 /// A target.
 pub type Target = fn(&[u8]);
@@ -25,8 +26,8 @@ pub const TARGETS: [(&str, Target); 4] =
 /// The longest seed.
 const SEED_LEN_MAX: usize = 20_000;
 
-/// What the targets begin with: what the servers of the captures of `testing/hostile`, and model servers of NFS, said, as `received`
-/// takes it, and each message alone, behind its mark and behind its header.
+/// What the targets begin with: what the servers of the captures of `testing/hostile`, a model server with a sparse file, and model
+/// servers of NFS said, as `received` takes it, and each message alone, behind its mark and behind its header.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<_> = (0..4).flat_map(nfs_seeds).collect();
     for (kind, recorded) in (4..).zip(RECORDED) {
@@ -36,7 +37,18 @@ pub fn seeds() -> Vec<Vec<u8>> {
         let runs = conversation.runs.iter().filter(|(side, _)| *side == Side::Server).take(12);
         seeds.extend(runs.flat_map(|(_, run)| [4, 4 + 64].map(|at| run.get(at..).unwrap_or(&[]).to_vec())));
     }
+    seeds.extend(sparse_seeds());
     seeds
+}
+
+/// What a model server of SMB says to who asks for the map of a file, in the clear.
+fn sparse_seeds() -> Vec<Vec<u8>> {
+    let setup = RECORDED[0].setup;
+    let tree = Tree::new().sparse("size-65537", 3000, &[100..200, 700..2000]);
+    let config = Config { tree, guest: true, share: setup.share.into(), ..Config::default() };
+    let said = said(Smb::new(setup.config()), 3, Server(Model::new(config)));
+    let frames = said.iter().flat_map(|frame| [4, 4 + 64].map(|at| frame.get(at..).unwrap_or(&[]).to_vec()));
+    frames.chain([[&[4, 3], &said.concat()[..]].concat()]).collect()
 }
 
 /// What a model server of NFS says to each of the acts: of version 3 (0), or of a minor version of 4 (1, 2 and 3).

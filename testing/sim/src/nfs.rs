@@ -71,7 +71,7 @@ fn truth(tree: &Tree) -> Truth {
     let mut entries: Vec<_> =
         tree.children("/export/d").map(|node| (node.name().to_owned(), node.len())).collect();
     entries.sort();
-    Truth { file: "/export/f", content: file.bytes(), directory: "/export/d", entries }
+    Truth { file: "/export/f", content: file.bytes(), map: None, directory: "/export/d", entries }
 }
 
 /// How many bytes READ brings: the longest that may be asked, and the most that come.
@@ -163,10 +163,19 @@ impl NfsSide<V4> {
             lying.quirks.push((when, quirk));
         }
         let lies = !wrong.is_empty() || lying.quirks.len() > config.quirks.len();
+        // Whoever is not told the longest READ asks for more than comes, and what lies behind that is then said to be what it is not.
+        let untold = wrong.iter().any(|(place, ..)| *place == (PROGRAM, op::GETATTR))
+            || lying.quirks.iter().any(|(_, quirk)| matches!(quirk, Quirk::Refuses(op::GETATTR, _)));
+        lying.quirks.retain(|(_, quirk)| !untold || !is_longer(quirk));
         let lying = Some(lying).filter(|_| lies);
         let client = nfs4::Config { minor: Some(minor), xid: dice.any() as u32, ..V4::usual().0 };
         NfsSide { client, config, lying, wrong }
     }
+}
+
+/// Whether it says something of what lies behind all that was asked for.
+const fn is_longer(quirk: &Quirk) -> bool {
+    matches!(quirk, Quirk::Segments(Shape::HoleLonger(_) | Shape::DataLonger(_) | Shape::BothEnds(_)))
 }
 
 /// What is odd and legal. `whole` says that replies bring all that was asked for.

@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use crate::noise::Noisy;
-use crate::side::Truth;
+use crate::side::{Segment, Truth};
 use pagewire::operation::Operation;
 use pagewire::{
     Buffer, Close, Connect, Disconnect, Error, Fetch, Fetched, File, Keepalive, Kind, Lane, List, Map, Open,
@@ -48,18 +48,18 @@ impl Act {
         let offset = if dice.once_in(2) { 0 } else { dice.any() % (len + 10) };
         // Pages for 64 KiB at most, and one at least.
         let pages = 1 + dice.below((65_536 / page).min(20));
-        match dice.below(17) {
+        match dice.below(18) {
             0 => Act::Connect,
             1 => Act::Stat,
             2 => Act::Statfs,
             3 => Act::StatBoth,
             4 | 5 => Act::List,
-            6 => Act::Map,
-            7..10 => Act::Read(offset, pages, dice.once_in(2)),
-            10..13 => Act::Stream(offset, pages, dice.once_in(4)),
-            13 => Act::Fetch(1 + dice.below(3)),
-            14 => Act::Abandon(dice.scaled(7)),
-            15 => Act::Keepalive,
+            6 | 7 => Act::Map,
+            8..11 => Act::Read(offset, pages, dice.once_in(2)),
+            11..14 => Act::Stream(offset, pages, dice.once_in(4)),
+            14 => Act::Fetch(1 + dice.below(3)),
+            15 => Act::Abandon(dice.scaled(7)),
+            16 => Act::Keepalive,
             _ => Act::Disconnect,
         }
     }
@@ -193,17 +193,26 @@ impl<P: Protocol, L: Link> Session<'_, '_, P, L> {
     }
 
     fn map(&mut self, file: &File<P::Handle>) -> Came {
-        let (mut at, mut wrong) = (0, false);
-        let content = &self.truth.content;
+        let mut map: Vec<Segment> = Vec::new();
         let came = self.line.run_each(&mut Map::new(file, 0), |segment| {
-            let bytes = content.get(segment.offset as usize..(segment.offset + segment.len) as usize);
-            let zero = bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-            wrong |= segment.offset != at || segment.len == 0 || segment.hole && !zero;
-            at = segment.offset + segment.len;
+            map.push((segment.offset, segment.end(), segment.hole))
         });
-        if self.judges_all() {
-            assert!(!wrong, "a wrong map was lent");
-            assert!(came.is_err() || at == self.truth.content.len() as u64, "the map ends at {at}");
+        let mut at = 0;
+        for (start, end, _) in &map {
+            assert!(*start == at && end > start, "segments do not follow each other: {map:?}");
+            at = *end;
+        }
+        let (content, len) = (&self.truth.content, self.truth.content.len() as u64);
+        if self.judges() {
+            let bytes = |start: u64, end: u64| &content[start.min(len) as usize..end.min(len) as usize];
+            let wrong =
+                |(start, end, hole): &Segment| *hole && bytes(*start, *end).iter().any(|byte| *byte != 0);
+            assert!(!map.iter().any(wrong), "what is data was lent as a hole");
+        }
+        if self.judges_all() && came.is_ok() {
+            assert_eq!(at, len, "the map does not end with the file");
+            let right = self.truth.map.as_ref();
+            assert!(right.is_none_or(|right| map == *right), "a wrong map was lent: {map:?}");
         }
         came
     }

@@ -4,6 +4,9 @@ use pagewire::Protocol;
 use pagewire_line::Link;
 use std::fmt::Debug;
 
+/// A part of a file: its first byte, the byte after its last one, and whether it is a hole.
+pub type Segment = (u64, u64, bool);
+
 /// What the server has, in words of neither side.
 #[derive(Clone, Debug)]
 pub struct Truth {
@@ -11,6 +14,8 @@ pub struct Truth {
     pub file: &'static str,
     /// Its bytes, holes included.
     pub content: Vec<u8>,
+    /// Its map, if the server has to tell all of it, and no more.
+    pub map: Option<Vec<Segment>>,
     /// The directory that is listed.
     pub directory: &'static str,
     /// The names in it and the lengths of the files among them, sorted.

@@ -1,13 +1,13 @@
 //! SMB: as whom, how protected, and what the server is like.
 
 use crate::dice::Dice;
-use crate::side::{Side, Truth};
+use crate::side::{Segment, Side, Truth};
 use pagewire::smb::negotiate::{
     AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM, AES_CMAC, AES_GMAC, HMAC_SHA256,
 };
 use pagewire::smb::{Dialect, Smb};
 use pagewire_hostile::{Server, Setup};
-use pagewire_model::{Cipher, Config, Content, Kind, Lie, Model, Sealing, Signing, Tree};
+use pagewire_model::{Cipher, Config, Content, Kind, Lie, Model, Sealing, Signing, Status, Tree};
 
 /// A client and a server that speak SMB.
 #[derive(Debug)]
@@ -32,7 +32,9 @@ impl SmbSide {
             2 | 3 => signed(dice),
             _ => sealed(dice),
         };
-        SmbSide { setup, config: config(dice, setup, len), lies: lies(dice) }
+        let content = content(dice, len);
+        let lies = lies(dice, &content);
+        SmbSide { setup, config: config(dice, setup, content), lies }
     }
 }
 
@@ -49,8 +51,35 @@ fn sealed(dice: &mut Dice) -> Setup {
     Setup::sealed(dialect, ciphers)
 }
 
-fn config(dice: &mut Dice, setup: Setup, len: u64) -> Config {
-    let content = Content::Pattern { len, seed: dice.any() };
+/// A file of `len` bytes of data at most, with holes between them or without. Some are long enough to be left out, if the file is long.
+fn content(dice: &mut Dice, len: u64) -> Content {
+    let seed = dice.any();
+    if dice.once_in(2) {
+        return Content::Pattern { len, seed };
+    }
+    let (mut runs, mut end, mut left, mut long) = (Vec::new(), 0, len, 3);
+    for _ in 0..dice.scaled(7) {
+        let data = left.min(1 + dice.scaled(15) as u64);
+        end += hole(dice, len, &mut long);
+        if data == 0 {
+            break;
+        }
+        runs.push(end..end + data);
+        (end, left) = (end + data, left - data);
+    }
+    let len = end + hole(dice, len, &mut long);
+    Content::Sparse { len, seed, runs }
+}
+
+fn hole(dice: &mut Dice, len: u64, long: &mut u64) -> u64 {
+    if len < 5000 || *long == 0 || !dice.once_in(4) {
+        return len.min(dice.scaled(13) as u64);
+    }
+    *long -= 1;
+    65_530 + dice.any() % 40_000
+}
+
+fn config(dice: &mut Dice, setup: Setup, content: Content) -> Config {
     let tree = Tree::new().file("f", content).directory("d/sub");
     let count = dice.scaled(6);
     let tree = (0..count).fold(tree, |tree, n| {
@@ -93,6 +122,14 @@ fn habits(dice: &mut Dice, sealing: Sealing) -> Vec<Lie> {
     habits.push(dice.one_of(&[Lie::DataGap, Lie::ShortReads(short)]));
     habits.push(Lie::OplockBreak { nth: 1 + dice.below(4) });
     habits.push(dice.one_of(&[
+        Lie::RangesRefused(Status::NOT_SUPPORTED),
+        Lie::RangesRefused(Status::INVALID_DEVICE_REQUEST),
+        Lie::RangeGranule(4096),
+        Lie::RangeGranule(65_536),
+    ]));
+    habits.push(dice.one_of(&[Lie::ShortRanges(1), Lie::ShortRanges(3), Lie::RangesCut, Lie::RangesTooMany]));
+    habits.push(dice.one_of(&[Lie::RangesUnclipped, Lie::OutputGap]));
+    habits.push(dice.one_of(&[
         Lie::RefuseTreeConnectChain,
         Lie::RefuseBehindTreeConnect,
         Lie::RefuseRelatedHandle,
@@ -105,13 +142,41 @@ fn habits(dice: &mut Dice, sealing: Sealing) -> Vec<Lie> {
     habits
 }
 
-/// What is not, two times in three.
-fn lies(dice: &mut Dice) -> Vec<Lie> {
-    match dice.below(3) {
+/// What is not, two times in three; of a file with holes one about its map, one time in two.
+fn lies(dice: &mut Dice, content: &Content) -> Vec<Lie> {
+    let mut lies = match dice.below(3) {
         0 => vec![lie(dice)],
         1 => vec![lie(dice), lie(dice)],
         _ => Vec::new(),
+    };
+    // Byte by byte a long hole takes for ever.
+    lies.retain(|lie| content.len() < 50_000 || *lie != Lie::MaxReadSize(1));
+    if matches!(content, Content::Sparse { .. }) && dice.once_in(2) {
+        // Two in one reply may be a lie about what is in the file.
+        lies.push(map_lie(dice));
     }
+    lies
+}
+
+fn map_lie(dice: &mut Dice) -> Lie {
+    const LAST: u64 = i64::MAX as u64;
+    let offset = dice.one_of(&[LAST - 1, LAST, LAST + 1, u64::MAX]);
+    let len = dice.one_of(&[0, 1, LAST, LAST + 1, u64::MAX]);
+    let nth = 2 + dice.scaled(3);
+    dice.one_of(&[
+        Lie::RangesOutOfOrder,
+        Lie::RangesOverlap,
+        Lie::RangeMore { offset, len },
+        Lie::RangesTorn,
+        Lie::OutputOffsetOutside,
+        Lie::OutputOffsetBeforeBody,
+        Lie::OutputCountBeyond,
+        Lie::OverflowEmpty,
+        Lie::OverflowStays,
+        Lie::OverflowForEver(1000),
+        Lie::TooSmallForEver,
+        Lie::RangesChange { nth },
+    ])
 }
 
 fn lie(dice: &mut Dice) -> Lie {
@@ -214,6 +279,29 @@ impl Side for SmbSide {
         let mut entries: Vec<_> =
             self.config.tree.children("d").map(|node| (node.name.clone(), node.len())).collect();
         entries.sort();
-        Truth { file: "f", content: content.read(0, usize::MAX >> 1), directory: "d", entries }
+        let map = Some(map(content, &self.config.lies));
+        Truth { file: "f", content: content.read(0, usize::MAX >> 1), map, directory: "d", entries }
     }
+}
+
+/// The segments of a file as a server of these habits tells them.
+fn map(content: &Content, habits: &[Lie]) -> Vec<Segment> {
+    let granule = habits.iter().find_map(|habit| match habit {
+        Lie::RangeGranule(len) => Some(*len as usize),
+        _ => None,
+    });
+    let refused = habits.iter().any(|habit| matches!(habit, Lie::RangesRefused(_)));
+    let mut data = vec![refused; content.len() as usize];
+    content.runs().iter().for_each(|run| data[run.start as usize..run.end as usize].fill(true));
+    for granule in data.chunks_mut(granule.unwrap_or(1)) {
+        let any = granule.contains(&true);
+        granule.fill(any);
+    }
+    let mut end = 0;
+    let segment = |run: &[bool]| {
+        let start = end;
+        end += run.len() as u64;
+        (start, end, !run[0])
+    };
+    data.chunk_by(|one, next| one == next).map(segment).collect()
 }

@@ -46,3 +46,14 @@ fn what_a_server_said_leads_to_an_open_file() {
     kinds.sort();
     assert_eq!(kinds, (0..10).collect::<Vec<_>>(), "one of each");
 }
+
+#[test]
+fn what_a_server_said_leads_to_the_map_of_a_sparse_file() {
+    let seeds = seeds();
+    let replies = seeds.iter().filter(|seed| seed.starts_with(&[49, 0, 0, 0, 0xCF, 0x40, 9, 0]));
+    assert_eq!(replies.count(), 2, "the map, and it again");
+    let whole = seeds.iter().find(|seed| seed.starts_with(&[4, 3]) && seed.len() < 8500);
+    let counters = hear(whole.expect("a short one")).expect("there are more bytes than two");
+    // NEGOTIATE, SESSION_SETUP twice, TREE_CONNECT, CREATE, READ, IOCTL twice, CLOSE, ECHO.
+    assert!(counters.responses >= 10, "{counters:?}");
+}

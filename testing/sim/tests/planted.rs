@@ -2,25 +2,26 @@
 
 use pagewire::inflight::Inflight;
 use pagewire::plan::Limits;
-use pagewire::protocol::{Answer, Ask, EntryAt, Head, Left, Link as Symlink, Mark, Progress, Reply};
+use pagewire::protocol::{Answer, Ask, EntryAt, Head, Left, Link as Symlink, Mark, Progress, RangeAt, Reply};
 use pagewire::smb::{Dialect, Smb};
 use pagewire::{Error, Outbox, Protocol, compound::Cost};
 use pagewire_hostile::{Server, Setup};
 use pagewire_line::{Chunks, Heard, Link};
-use pagewire_model::Config;
-use pagewire_sim::dice::Dice;
+use pagewire_model::{Config, Lie, Tree};
 use pagewire_sim::noise::{Fault, Strike};
 use pagewire_sim::program::Act;
 use pagewire_sim::smb::SmbSide;
 use pagewire_sim::{Side, Truth, Twist, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+const READS: [Act; 2] = [Act::Read(0, 4, false), Act::Stream(0, 8, true)];
+
 /// What a world says of a side, if it fails.
-fn complaint(side: &impl Side, strikes: &[Strike]) -> Option<String> {
+fn complaint(side: &impl Side, acts: &[Act], strikes: &[Strike]) -> Option<String> {
     let world = World {
         page: 512,
         more: [4096, 4096, 5],
-        acts: vec![Act::Read(0, 4, false), Act::Stream(0, 8, true)],
+        acts: acts.to_vec(),
         chunks: Chunks::Whole,
         strikes: strikes.to_vec(),
     };
@@ -31,11 +32,9 @@ fn complaint(side: &impl Side, strikes: &[Strike]) -> Option<String> {
 
 /// Signed, or as a guest, with a file of 5000 bytes.
 fn smb(setup: Setup) -> SmbSide {
-    let mut side = SmbSide::draw(&mut Dice(1), 5000);
-    let tree = side.config.tree;
+    let tree = Tree::new().pattern("f", 5000).directory("d");
     let config = Config { tree, guest: setup.is_guest(), max_read_size: 1024, ..Config::default() };
-    (side.setup, side.config, side.lies) = (setup, config, Vec::new());
-    side
+    SmbSide { setup, config, lies: Vec::new() }
 }
 
 /// Flips of a bit, late in each of the first frames.
@@ -47,27 +46,42 @@ fn flips() -> impl Iterator<Item = Strike> {
 fn what_is_as_it_should_be_is_not_complained_of() {
     for setup in [Setup::guest(Dialect::Smb311), Setup::SIGNED[0], Setup::SIGNED[2], Setup::SEALED[1]] {
         for strike in flips() {
-            assert_eq!(complaint(&smb(setup), &[strike]), None, "{setup:?} {strike:?}");
+            assert_eq!(complaint(&smb(setup), &READS, &[strike]), None, "{setup:?} {strike:?}");
         }
     }
 }
 
-/// SMB that believes every frame.
-#[derive(Debug)]
-struct Gullible(Smb<'static>);
+/// What is wrong with an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    /// It believes every frame.
+    Gullible,
+    /// It takes a map that is cut for the whole one: what is not told is a hole.
+    Incurious,
+}
 
-impl Protocol for Gullible {
+/// SMB with a bug.
+#[derive(Debug)]
+struct Buggy(Smb<'static>, Bug);
+
+impl Buggy {
+    fn believes(&self, verified: Result<(), Error>) -> Result<(), Error> {
+        if self.1 == Bug::Gullible { Ok(()) } else { verified }
+    }
+}
+
+impl Protocol for Buggy {
     type Handle = <Smb<'static> as Protocol>::Handle;
     type Stage = <Smb<'static> as Protocol>::Stage;
     type Holes = <Smb<'static> as Protocol>::Holes;
 
     fn frame_end(&mut self) -> Result<(), Error> {
-        let _ = self.0.frame_end();
-        Ok(())
+        let verified = self.0.frame_end();
+        self.believes(verified)
     }
     fn part_end(&mut self) -> Result<(), Error> {
-        let _ = self.0.part_end();
-        Ok(())
+        let verified = self.0.part_end();
+        self.believes(verified)
     }
 
     fn need(&self) -> Cost {
@@ -99,13 +113,21 @@ impl Protocol for Gullible {
         stage: Option<&mut Self::Stage>,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Self::Handle>, Error> {
-        self.0.answer(reply, stage, out)
+        match self.0.answer(reply, stage, out)? {
+            Answer::Ranges { start, len, .. } if self.1 == Bug::Incurious => {
+                Ok(Answer::Ranges { start, len, known: u64::MAX })
+            }
+            answer => Ok(answer),
+        }
     }
     fn notice(&mut self, message: &[u8], out: &mut Outbox<'_, '_>) -> Result<(), Error> {
         self.0.notice(message, out)
     }
     fn entry(&self, entries: &[u8], at: usize) -> Result<EntryAt, Error> {
         self.0.entry(entries, at)
+    }
+    fn range(&self, ranges: &[u8], at: usize) -> Result<RangeAt, Error> {
+        self.0.range(ranges, at)
     }
     fn link<'f>(&self, frame: &'f [u8], path: &str) -> Result<Symlink<'f>, Error> {
         self.0.link(frame, path)
@@ -115,20 +137,20 @@ impl Protocol for Gullible {
     }
 }
 
-/// An engine that does not look at signatures.
+/// An engine with a bug.
 #[derive(Debug)]
-struct Unverified(SmbSide);
+struct Planted(SmbSide, Bug);
 
-impl Side for Unverified {
-    type Protocol = Gullible;
+impl Side for Planted {
+    type Protocol = Buggy;
     type End = Server;
     const FRAGMENTS: bool = false;
 
     fn name(&self) -> String {
         self.0.name()
     }
-    fn protocol(&self, phase: usize) -> Gullible {
-        Gullible(self.0.protocol(phase))
+    fn protocol(&self, phase: usize) -> Buggy {
+        Buggy(self.0.protocol(phase), self.1)
     }
     fn server(&self) -> Server {
         self.0.server()
@@ -149,9 +171,26 @@ impl Side for Unverified {
 
 #[test]
 fn an_engine_that_lends_what_was_not_verified_is_found() {
-    let side = Unverified(smb(Setup::SIGNED[0]));
-    let found: Vec<_> = flips().filter_map(|strike| complaint(&side, &[strike])).collect();
+    let side = Planted(smb(Setup::SIGNED[0]), Bug::Gullible);
+    let found: Vec<_> = flips().filter_map(|strike| complaint(&side, &READS, &[strike])).collect();
     assert!(found.iter().any(|complaint| complaint == "wrong bytes were lent"), "{found:?}");
+}
+
+#[test]
+fn an_engine_that_takes_a_cut_map_for_the_whole_one_is_found() {
+    for setup in [Setup::guest(Dialect::Smb311), Setup::SIGNED[1], Setup::SEALED[0]] {
+        let mut side = smb(setup);
+        side.config.tree = Tree::new().sparse("f", 200_000, &[5000..6000, 80_000..81_000]).directory("d");
+        side.config.lies = vec![Lie::ShortRanges(1)];
+        let acts = [Act::Map, Act::Stream(0, 8, false)];
+        assert_eq!(complaint(&side, &acts, &[]), None, "{setup:?}");
+        let side = Planted(side, Bug::Incurious);
+        let [map, stream] = acts.map(|act| complaint(&side, &[act], &[]));
+        assert_eq!(map.as_deref(), Some("what is data was lent as a hole"), "{setup:?}");
+        assert_eq!(stream.as_deref(), Some("wrong bytes were lent"), "{setup:?}");
+        // Who reads everything has no use for a map.
+        assert_eq!(complaint(&side, &READS, &[]), None, "{setup:?}");
+    }
 }
 
 /// A server in which a bit of the file is another, now and then.
@@ -206,9 +245,9 @@ impl Side for Decay {
 #[test]
 fn a_server_whose_file_is_another_is_found() {
     let side = Decay(smb(Setup::guest(Dialect::Smb311)));
-    assert_eq!(complaint(&side, &[]).as_deref(), Some("wrong bytes were lent"));
+    assert_eq!(complaint(&side, &READS, &[]).as_deref(), Some("wrong bytes were lent"));
     // Where it is signed, what the server did not sign is told.
     let side = Decay(smb(Setup::SIGNED[0]));
-    let complaint = complaint(&side, &[]).expect("nothing was wrong, as far as the world knows");
+    let complaint = complaint(&side, &READS, &[]).expect("nothing was wrong, as far as the world knows");
     assert!(complaint.contains("nothing was wrong: Err(Unauthentic("), "{complaint}");
 }

@@ -9,6 +9,7 @@ mod framing;
 mod honest;
 mod listings;
 mod order;
+mod ranges;
 mod reads;
 mod signed_and_sealed;
 mod slowness;

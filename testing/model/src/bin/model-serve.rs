@@ -51,6 +51,7 @@ fn files() -> Tree {
         .file("empty.txt", "")
         .pattern("megabytes.bin", 5_000_000)
         .pattern("huge.bin", 5 << 30)
+        .sparse("sparse.bin", 3 << 20, &[0..4096, 1 << 20..(1 << 20) + 70_000])
         .file("docs/deep/note.txt", "a note\n")
         .directory("nothing")
         .denied("secret.txt");

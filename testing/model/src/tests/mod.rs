@@ -3,6 +3,7 @@
 mod crypto_lies;
 mod honest;
 mod listing;
+mod ranges;
 mod reply_lies;
 
 use crate::client::{Client, create_body, read_body};
