@@ -15,7 +15,7 @@ use super::v3::{self, Fh};
 use super::{mount, portmap};
 use crate::attributes::{Attributes, Encoding, Kind, Name};
 use crate::compound::Cost;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::holes::Hole;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
@@ -31,8 +31,8 @@ const READ_LEN_UNTOLD: u32 = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct Config<'s> {
     /// What is to be read, from the root of the server: the longest prefix of it that the server lets be mounted is
-    /// mounted, its own path first. Paths of operations start at the root of the server too, and must lie below what was
-    /// mounted.
+    /// mounted, and two are asked for at once: first it and the directory that it is in. Paths of operations start at the
+    /// root of the server too, and must lie below what was mounted.
     pub path: &'s str,
     /// As whom. AUTH_SYS proves nothing: the server believes it or not.
     pub credential: Credential<'s>,
@@ -71,10 +71,12 @@ pub struct Nfs3<'s> {
     mount_port: u16,
     /// The same.
     nfs_port: u16,
-    /// How many bytes of the configured path are to be mounted.
-    mounting: usize,
-    /// What the server said about the whole path, before shorter ones were tried.
-    unmounted: Option<Refusal>,
+    /// How many bytes of the configured path are to be mounted next. `None` is all, at first and after all was refused.
+    mounting: Option<usize>,
+    /// MNTs in flight: two at most.
+    mounts: u8,
+    /// What the server said about the whole path.
+    unmounted: mount::Status,
     /// What was mounted, and how many bytes of the configured path lead there.
     root: Option<(Fh, usize)>,
     /// What every server takes, until FSINFO tells.
@@ -110,9 +112,10 @@ impl<'s> Nfs3<'s> {
             port: Nfs3::first_port(&config),
             mount_port: config.mount_port.unwrap_or(0),
             nfs_port: config.nfs_port.unwrap_or(untold),
-            mounting: config.path.len(),
+            mounting: None,
+            mounts: 0,
             config,
-            unmounted: None,
+            unmounted: mount::Status::OK,
             root: None,
             read_len_max: READ_LEN_UNTOLD,
             limits_asked: false,
@@ -301,12 +304,15 @@ impl Protocol for Nfs3<'_> {
         let results = match results {
             // Whatever it is, GETATTR comes to the same, or the READ after it.
             Err(Error::Refused(_)) if kind == kind::FIRST_READ || !awaited => return Ok(Answer::Nothing),
-            results => results.inspect_err(|_| stage.end())?,
+            results => results.inspect_err(|_| {
+                stage.end();
+                self.mounting = None;
+            })?,
         };
         let body = reply.message.get(results..).unwrap_or(&[]);
         match kind {
             kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT => {
-                self.connect_goes_on(kind, body).inspect_err(|_| stage.end())?;
+                self.connect_goes_on(&reply.slot, body, out).inspect_err(|_| stage.end())?;
                 Ok(Answer::Nothing)
             }
             kind::EXPORT => exports::decode(results, body).inspect_err(|_| stage.end()),

@@ -49,7 +49,11 @@ impl<P: Spoken> Session for Connection<'_, P> {
     }
 
     fn is_shut_out(&self) -> bool {
-        self.client.counters().requests > 0 && !self.client.protocol().connected()
+        self.client.counters().requests > 0 && !self.is_connected()
+    }
+
+    fn is_connected(&self) -> bool {
+        self.client.protocol().connected()
     }
 
     fn open(&mut self, url: &Url) -> Result<Attributes, Failure> {

@@ -15,6 +15,9 @@ pub trait Session {
     /// Whether that was tried and did not work.
     fn is_shut_out(&self) -> bool;
 
+    /// Whether files can be asked for.
+    fn is_connected(&self) -> bool;
+
     /// Opens a file to read it.
     fn open(&mut self, url: &Url) -> Result<Attributes, Failure>;
 

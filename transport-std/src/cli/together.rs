@@ -72,7 +72,9 @@ impl<'h> Together<'h> {
         let mut paths = urls.iter().map(|url| url.path.as_str());
         let mut heads = Pages(&mut self.heads[..lanes * self.head_pages]);
         let (done, opened, refused, head_pages) = (0, None, Vec::new(), self.head_pages);
-        let mut batch = Batch { urls, destinations, writer, report, head_pages, done, opened, refused };
+        let connected = session.is_connected();
+        let mut batch =
+            Batch { urls, destinations, writer, report, head_pages, connected, done, opened, refused };
         let outcome = session.fetch_heads(&mut paths, lanes, &mut heads, &mut |part| batch.take(part));
         self.files = if batch.done == wanted { self.files.saturating_mul(GROWTH) } else { 0 };
         batch.end(session, outcome)
@@ -93,6 +95,8 @@ struct Batch<'b> {
     writer: &'b Writer<'b>,
     report: &'b mut Report,
     head_pages: usize,
+    /// That nobody was let in is told once, and not for each.
+    connected: bool,
     done: usize,
     /// What the one after those that are done was when it was opened.
     opened: Option<Attributes>,
@@ -103,7 +107,9 @@ struct Batch<'b> {
 impl Batch<'_> {
     fn take(&mut self, part: Fetched<'_>) -> ControlFlow<()> {
         match (part, self.opened) {
-            (Fetched::Opened(file), _) if is_small(&file, self.head_pages) => self.opened = Some(file),
+            (Fetched::Opened(file), _) if is_small(&file, self.head_pages) => {
+                (self.connected, self.opened) = (true, Some(file));
+            }
             // The head of a file is one piece, since the pages are.
             (Fetched::Content(content), Some(file)) if content.len() == file.len => {
                 self.write(file, content)?
@@ -114,7 +120,7 @@ impl Batch<'_> {
                 }
                 (self.done, self.opened) = (self.done + 1, None);
             }
-            (Fetched::Failed(error), None) if is_plain(&error) => {
+            (Fetched::Failed(error), None) if self.connected && is_plain(&error) => {
                 self.refused.push((self.done, error));
                 self.done += 1;
             }

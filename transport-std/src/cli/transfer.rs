@@ -95,8 +95,9 @@ impl Serve for Job<'_> {
     }
 
     fn several(&mut self, session: &mut dyn Session, urls: &[Url], report: &mut Report) -> usize {
+        let served = self.together.fetch(session, urls, &self.writer, report);
         report.stats.read_size = Some(session.read_len(self.pages));
-        self.together.fetch(session, urls, &self.writer, report)
+        served
     }
 }
 

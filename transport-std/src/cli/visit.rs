@@ -14,6 +14,9 @@ use super::url::Url;
 use pagewire::nfs::mount::Export;
 use std::io;
 
+/// Of fewer URLs the first is served alone: were it long, those behind it would be opened in vain, for a round trip or two.
+const SEVERAL_MIN: usize = 5;
+
 /// What a command does with what is at URLs of the same target.
 pub trait Serve {
     /// Serves one, whatever it is.
@@ -193,22 +196,22 @@ fn serve_all(
         if index > 0 && !session.covers(url) {
             return (index, None);
         }
-        let outcome = serve.one(session, url, report);
-        if let Err(Failure { cause: Cause::Link(link), .. }) = &outcome
-            && let Some(mount) = link.wider.clone()
-        {
-            // More is mounted each time, so this ends.
-            return (index, Some(Wider { mount, outcome }));
+        let begins_alone = index == 0 && urls.len() < SEVERAL_MIN;
+        let several = if begins_alone { 0 } else { serve.several(session, &urls[index..], report) };
+        index += several;
+        if several == 0 && !report.unread {
+            let outcome = serve.one(session, url, report);
+            if let Err(Failure { cause: Cause::Link(link), .. }) = &outcome
+                && let Some(mount) = link.wider.clone()
+            {
+                // More is mounted each time, so this ends.
+                return (index, Some(Wider { mount, outcome }));
+            }
+            report.outcome(outcome);
+            index += 1;
         }
-        let went_well = outcome.is_ok();
-        report.outcome(outcome);
-        index += 1;
         if session.is_shut_out() {
             return (urls.len(), None);
-        }
-        // Not before one went well: of files side by side each could try to log in.
-        if went_well && !session.is_lost() {
-            index += serve.several(session, &urls[index..], report);
         }
         if report.unread || session.is_lost() {
             return (index, None);

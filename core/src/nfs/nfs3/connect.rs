@@ -1,13 +1,15 @@
-//! From the first message to a usable export: ports from the port mapper if they are not known, MOUNT of as much of the
+//! From the first message to a usable export: ports from the port mapper if they are not known, MNT of as much of the
 //! path as the server lets be mounted, FSINFO for the limits.
 
 use super::calls::{Phase, Stage};
 use super::{Message, Nfs3, kind};
-use crate::error::{Error, Reason};
+use crate::error::Error;
+use crate::inflight::Slot;
 use crate::nfs::v3::{self, Procedure, fsinfo};
 use crate::nfs::{mount, portmap};
 use crate::outgoing::Outbox;
 use crate::protocol::Progress;
+use crate::segment::Extent;
 
 impl Nfs3<'_> {
     /// What every ask does first, and then FSINFO, for whose reply no other ask waits.
@@ -15,10 +17,8 @@ impl Nfs3<'_> {
         if self.limits_known || stage.phase == Phase::Ended {
             return Ok(Progress::Complete);
         }
-        if out.in_flight() > 0 {
-            return Ok(Progress::Wait);
-        }
         match self.enter(out)? {
+            Progress::Complete if out.in_flight() > 0 => Ok(Progress::Wait),
             Progress::Complete => self.send_fsinfo(true, out),
             progress => Ok(progress),
         }
@@ -26,6 +26,16 @@ impl Nfs3<'_> {
 
     /// The next message on the way to a mounted export, for whatever operation. `Complete` if there is none.
     pub(super) fn enter(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        let quiet = out.is_quiet();
+        if quiet {
+            self.mounts = 0;
+        }
+        // Many servers mount no files. The server's root, which few export, is asked for alone.
+        let beside = self.mounts == 1 && matches!(self.mounting, Some(1..));
+        // The longer of two paths counts, whichever is answered first.
+        if self.mounts > 0 && !beside {
+            return Ok(Progress::Wait);
+        }
         // Elsewhere after `Exports`, or after an operation that came to nothing.
         let port = match self.root {
             Some(_) => self.nfs_port,
@@ -38,7 +48,7 @@ impl Nfs3<'_> {
         if self.root.is_some() {
             return Ok(Progress::Complete);
         }
-        if !out.is_quiet() {
+        if !quiet && !beside {
             return Ok(Progress::Wait);
         }
         if self.mount_port != 0 && self.nfs_port != 0 {
@@ -80,9 +90,20 @@ impl Nfs3<'_> {
     }
 
     fn send_mnt(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let path = self.config.path.get(..self.mounting).filter(|path| !path.is_empty()).unwrap_or("/");
+        let len = self.mounting.unwrap_or(self.config.path.len());
+        let path = self.config.path.get(..len).unwrap_or("");
+        let asked = if path.is_empty() { "/" } else { path };
+        let extent = Extent { offset: len as u64, len: 0 };
         let message = Message::mount(mount::Procedure::MNT, kind::MNT, mount::REPLY_HEAD_MAX);
-        self.call(out, message, &|w| mount::PathRequest { path: path.as_bytes() }.encode(w))
+        let progress = self.call(out, Message { extent, ..message }, &|w| {
+            mount::PathRequest { path: asked.as_bytes() }.encode(w)
+        })?;
+        if progress == Progress::Sent {
+            self.mounts = self.mounts.saturating_add(1);
+            // Shorter each time.
+            self.mounting = path.trim_end_matches('/').bytes().rposition(|byte| byte == b'/');
+        }
+        Ok(progress)
     }
 
     pub(super) fn send_fsinfo(&mut self, awaited: bool, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
@@ -97,46 +118,43 @@ impl Nfs3<'_> {
     }
 
     /// A reply of the port mapper or of MOUNT.
-    pub(super) fn connect_goes_on(&mut self, kind: u16, body: &[u8]) -> Result<(), Error> {
-        match kind {
+    pub(super) fn connect_goes_on(
+        &mut self,
+        slot: &Slot,
+        body: &[u8],
+        out: &Outbox<'_, '_>,
+    ) -> Result<(), Error> {
+        match slot.kind {
             kind::GETPORT_MOUNT => self.mount_port = port(body)?,
             kind::GETPORT_NFS => self.nfs_port = port(body)?,
-            _ => self.mounted_or_not(body)?,
+            // The numbers of bytes that `send_mnt` gave.
+            _ => self.mounted_or_not(slot.extent.offset as usize, body, out.is_quiet())?,
         }
         Ok(())
     }
 
-    /// What is no export, and no file that the server lets be mounted, may lie below one. Servers say so in
-    /// several ways: Linux says NOENT or NOTDIR, NFS-Ganesha ACCES.
-    fn mounted_or_not(&mut self, body: &[u8]) -> Result<(), Error> {
-        match mount::Response::decode(body) {
-            Ok(response) => {
-                self.root = Some((response.handle, self.mounting));
-                Ok(())
-            }
-            Err(Error::Refused(refusal)) => {
-                let path = self.config.path.get(..self.mounting).unwrap_or("");
-                let may_lie_below = matches!(
-                    refusal.reason,
-                    Reason::NotFound | Reason::Denied | Reason::NotDirectory | Reason::Other
-                );
-                match path.trim_end_matches('/').bytes().rposition(|byte| byte == b'/') {
-                    // The path gets shorter by a component each time.
-                    Some(parent) if may_lie_below && parent < self.mounting => {
-                        self.unmounted.get_or_insert(refusal);
-                        self.mounting = parent;
-                        Ok(())
-                    }
-                    _ => {
-                        // For who asks next.
-                        self.mounting = self.config.path.len();
-                        // What the server said about the whole path is what the user asked for.
-                        Err(Error::Refused(self.unmounted.take().unwrap_or(refusal)))
-                    }
+    /// The answer to MNT of the first `len` bytes of the path; the `last` one, if two were asked for. What is no export, and
+    /// no file that the server lets be mounted, may lie below one. Servers say so in several ways: Linux says NOENT or NOTDIR,
+    /// NFS-Ganesha ACCES.
+    fn mounted_or_not(&mut self, len: usize, body: &[u8], last: bool) -> Result<(), Error> {
+        let refusal = match mount::Response::decode(body) {
+            Ok(mount::Response { handle, .. }) => {
+                if self.root.is_none_or(|(_, shorter)| shorter < len) {
+                    self.root = Some((handle, len));
                 }
+                return Ok(());
             }
-            Err(error) => Err(error),
+            Err(Error::Refused(refusal)) => refusal,
+            Err(error) => return Err(error),
+        };
+        // What the server says about the whole path is what the user asked for.
+        if len == self.config.path.len() {
+            self.unmounted = mount::Status(refusal.code);
         }
+        if !last || self.root.is_some() || self.mounting.is_some() {
+            return Ok(());
+        }
+        Err(Error::Refused(self.unmounted.refusal(mount::Procedure::MNT)))
     }
 }
 

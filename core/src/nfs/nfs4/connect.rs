@@ -19,8 +19,9 @@ use crate::segment::Extent;
 /// What a session is asked for beside the longest READ: the heads of its reply.
 const RESPONSE_HEADS_ASKED: u32 = 4096;
 
-/// What a server is asked to keep of a reply. We ask it to keep none.
-const CACHED_ASKED: u32 = 2048;
+/// The longest reply that is to be kept (RFC 8881 18.36.3). None is asked to be (`sa_cachethis`), and of longer ones nfsd gives
+/// fewer slots.
+const CACHED_ASKED: u32 = 0;
 
 /// The least that servers take for the longest request.
 const REQUEST_LEN_ASKED_MIN: usize = 4096;

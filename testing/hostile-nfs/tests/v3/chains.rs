@@ -53,25 +53,25 @@ fn fetch(session: &mut Session<'_>, paths: &[&str]) -> Vec<Result<Vec<u8>, Reaso
 fn what_is_asked_first_takes_one_round_trip_more_than_the_mount() {
     let file = "/export/d/entry-07";
     let stat = asked(Scene::new(), file, |session| assert!(session.run(&mut Stat::new(file)).is_ok()));
-    assert_eq!(stat, (vec![MNT, GETATTR], 2));
+    assert_eq!(stat, (vec![MNT, MNT, GETATTR], 2));
     let space = asked(Scene::new(), file, |session| assert!(session.run(&mut Statfs::new(file)).is_ok()));
-    assert_eq!(space, (vec![MNT, FSSTAT], 2));
+    assert_eq!(space, (vec![MNT, MNT, FSSTAT], 2));
     let both = asked(Scene::new(), file, |session| {
         let (attributes, space) = session.run(&mut StatBoth::new(file)).unwrap();
         assert_eq!((attributes.len, space.unit), (7, 1));
     });
-    assert_eq!(both, (vec![MNT, GETATTR, FSSTAT], 2));
+    assert_eq!(both, (vec![MNT, MNT, GETATTR, FSSTAT], 2));
     let list = asked(Scene::new(), "/export/d", |session| {
         assert!(session.run(&mut List::new("/export/d")).is_ok());
     });
-    assert_eq!(list.0[..2], [MNT, READDIRPLUS]);
+    assert_eq!(list.0[..3], [MNT, MNT, READDIRPLUS]);
     let content = Scene::new().config.tree.get(file).map(|node| match &node.kind {
         Kind::File(layout) => layout.bytes(),
         _ => panic!("{file} is a file"),
     });
     let read =
         asked(Scene::new(), file, |session| assert_eq!(fetch(session, &[file]), [Ok(content.unwrap())]));
-    assert_eq!(read, (vec![MNT, FSINFO, GETATTR, READ], 2));
+    assert_eq!(read, (vec![MNT, MNT, FSINFO, GETATTR, READ], 2));
 }
 
 #[test]
@@ -83,7 +83,32 @@ fn a_file_that_is_not_mounted_itself_costs_its_walk_and_the_refusal_comes_once()
     });
     let read = [LOOKUP, READ];
     assert_eq!(calls, [&[MNT, MNT, FSINFO][..], &read, &read].concat());
-    assert_eq!(trips, 2 + 2 + 2);
+    assert_eq!(trips, 1 + 2 + 2);
+}
+
+#[test]
+fn the_longer_of_two_paths_is_mounted_whichever_is_answered_first() {
+    let file = "/export/d/entry-07";
+    for (reversed, nfs_port) in [(false, 12_049), (true, 12_049), (false, 20_048), (true, 20_048)] {
+        let scene = Scene::new().with(|scene| {
+            (scene.config.rpc.reversed, scene.config.nfs_port) = (reversed, nfs_port);
+        });
+        for (refused, mounted) in [(None, file), (Some(file), "/export/d"), (Some("/export/d"), file)] {
+            let scene = scene.clone().with(|scene| {
+                scene.config.unmountable = refused.map(|path| (path, 13)).into_iter().collect();
+                (scene.client.mount_port, scene.client.nfs_port) = (Some(20_048), Some(nfs_port));
+                scene.client.path = file;
+            });
+            let mut storage = StorageArray::<1024, 4096, 8>::new();
+            let mut session =
+                Session::new(storage.lend(), Nfs3::new(scene.client.clone()), scene.line()).unwrap();
+            assert_eq!(session.run(&mut Stat::new(file)).unwrap().len, 7);
+            assert_eq!(session.client.protocol().mounted(), Some(mounted), "{reversed} {nfs_port}");
+            assert_eq!(session.link.end.mounts, [file, "/export/d"]);
+            let walked = session.link.end.rpc.calls.contains(&LOOKUP);
+            assert_eq!(walked, mounted != file, "what is mounted is what is asked from");
+        }
+    }
 }
 
 #[test]

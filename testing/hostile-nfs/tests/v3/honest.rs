@@ -190,19 +190,22 @@ fn a_file_may_be_mounted_and_the_root_too() {
     // A file has no entries; until then all went well.
     played.fails(refused(Reason::NotDirectory, 20, "NFS3ERR_NOTDIR", "READDIRPLUS"));
     assert_eq!(played.story.file, played.scene.truth().file);
-    assert_eq!(played.line.end.mounts, ["/export/f"]);
+    assert_eq!(played.line.end.mounts, ["/export/f", "/export"]);
     assert!(!played.line.end.rpc.calls.contains(&(100_003, 3)), "nothing is to be looked up");
 }
 
 #[test]
 fn where_nothing_is_mounted_the_first_refusal_is_told() {
-    let scene = Scene::new().with(|scene| {
-        scene.client.path = "/export/d";
-        scene.config.unmountable = vec![("/export/d", 2), ("/export", 20), ("/", 13)];
-    });
-    let played = scene.play();
-    played.is_refused(Reason::NotFound, 2, "MNT3ERR_NOENT", "MNT");
-    assert_eq!(played.line.end.mounts, ["/export/d", "/export", "/"]);
+    for reversed in [false, true] {
+        let scene = Scene::new().with(|scene| {
+            scene.client.path = "/export/d";
+            scene.config.unmountable = vec![("/export/d", 2), ("/export", 20), ("/", 13)];
+            scene.config.rpc.reversed = reversed;
+        });
+        let played = scene.play();
+        played.is_refused(Reason::NotFound, 2, "MNT3ERR_NOENT", "MNT");
+        assert_eq!(played.line.end.mounts, ["/export/d", "/export", "/"]);
+    }
 }
 
 #[test]
