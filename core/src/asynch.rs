@@ -61,7 +61,7 @@ mod reader;
 pub use crate::blocking::{Failure, FileReader, Fixed};
 
 use crate::blocking::{connected, read, written};
-use crate::client::{Client, Step};
+use crate::client::{Client, Turn};
 use crate::operation::{Item, Operation};
 use crate::protocol::Protocol;
 use crate::time::{Clock, Millis, Timeless};
@@ -169,25 +169,29 @@ where
     loop {
         client.tell(clock.now());
         // Where the deadline comes first the next step has it from the clock.
-        match client.step_until(op) {
-            (Step::Transmit(bytes), deadline) => {
+        match client.turn(op.job()).map_err(Failure::Engine)? {
+            Turn::Transmit => {
+                let deadline = client.deadline();
+                let bytes = client.unsent();
                 if let Some(outcome) = in_time(io.write(bytes), clock, deadline).await {
                     written(client, clock, outcome)?;
                 }
             }
-            (Step::Receive(window), deadline) => {
+            Turn::Receive => {
+                let deadline = client.deadline();
+                let window = client.window(op.job());
                 if let Some(outcome) = in_time(io.read(window), clock, deadline).await {
-                    read(client, clock, op, outcome)?;
+                    read(client, clock, op.job(), outcome)?;
                 }
             }
-            (Step::Wait(until), _) => clock.until(until).await,
-            (Step::Connect(port), _) => connected(client, io.connect(port).await)?,
-            (Step::Item(item), _) => {
-                if each(item).is_break() {
+            Turn::Wait(until) => clock.until(until).await,
+            Turn::Connect(port) => connected(client, io.connect(port).await)?,
+            Turn::Item => {
+                if each(client.item(op)).is_break() {
                     return Ok(None);
                 }
             }
-            (Step::Done(result), _) => return result.map(Some).map_err(Failure::Engine),
+            Turn::Done => return op.output().map(Some).map_err(Failure::Engine),
         }
     }
 }

@@ -4,9 +4,9 @@ mod reader;
 
 pub use reader::FileReader;
 
-use crate::client::{Client, Step};
+use crate::client::{Client, Turn};
 use crate::error::Error;
-use crate::operation::{Item, Operation};
+use crate::operation::{Item, Job, Operation};
 use crate::protocol::Protocol;
 use crate::time::Clock;
 use core::fmt;
@@ -122,25 +122,41 @@ where
     if !clock.runs() {
         client.set_pauses_max(0);
     }
+    while advance(client, io, clock, op.job())? {
+        if each(client.item(op)).is_break() {
+            return Ok(None);
+        }
+    }
+    op.output().map(Some).map_err(Failure::Engine)
+}
+
+/// To the next item; `false` at the end.
+fn advance<P, T, C>(
+    client: &mut Client<'_, P>,
+    io: &mut T,
+    clock: &C,
+    job: &mut dyn Job<P>,
+) -> Result<bool, Failure<T::Error>>
+where
+    P: Protocol,
+    T: Link,
+    C: Clock,
+{
     loop {
         client.tell(clock.now());
-        match client.step(op) {
-            Step::Transmit(bytes) => {
-                let outcome = io.write(bytes);
+        match client.turn(job).map_err(Failure::Engine)? {
+            Turn::Transmit => {
+                let outcome = io.write(client.unsent());
                 written(client, clock, outcome)?;
             }
-            Step::Receive(window) => {
-                let outcome = io.read(window);
-                read(client, clock, op, outcome)?;
+            Turn::Receive => {
+                let outcome = io.read(client.window(job));
+                read(client, clock, job, outcome)?;
             }
-            Step::Wait(until) => clock.wait(until),
-            Step::Connect(port) => connected(client, io.connect(port))?,
-            Step::Item(item) => {
-                if each(item).is_break() {
-                    return Ok(None);
-                }
-            }
-            Step::Done(result) => return result.map(Some).map_err(Failure::Engine),
+            Turn::Wait(until) => clock.wait(until),
+            Turn::Connect(port) => connected(client, io.connect(port))?,
+            Turn::Item => return Ok(true),
+            Turn::Done => return Ok(false),
         }
     }
 }
@@ -176,15 +192,15 @@ pub(crate) fn written<P: Protocol, E: embedded_io::Error, C: Clock>(
 }
 
 /// Tells the client what came of a read, which may have taken long.
-pub(crate) fn read<P: Protocol, O: Operation<P>, E: embedded_io::Error, C: Clock>(
+pub(crate) fn read<P: Protocol, E: embedded_io::Error, C: Clock>(
     client: &mut Client<'_, P>,
     clock: &C,
-    op: &mut O,
+    job: &mut dyn Job<P>,
     outcome: Result<usize, E>,
 ) -> Result<(), Failure<E>> {
     client.tell(clock.now());
     if let Some(len) = retry(outcome, clock)? {
-        client.received(op, len);
+        client.came(job, len);
     }
     Ok(())
 }

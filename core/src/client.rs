@@ -33,11 +33,11 @@ pub enum Step<'a, I, O> {
     Done(Result<O, Error>),
 }
 
-/// The step of an operation.
-type StepOf<'a, P, O> = Step<'a, Item<'a, P, O>, <O as Operation<P>>::Output>;
-
-enum Turn {
+/// A [`Step`] that lends nothing yet, so that it is the same for every kind of operation.
+pub(crate) enum Turn {
+    /// What is [`unsent`](Client::unsent).
     Transmit,
+    /// Into the [`window`](Client::window).
     Receive,
     Connect(u16),
     Wait(Millis),
@@ -192,27 +192,25 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// What is to be done next for `op`. With nothing to do it is `Done`.
     pub fn step<'a, O: Operation<P>>(&'a mut self, op: &'a mut O) -> Step<'a, Item<'a, P, O>, O::Output> {
-        self.step_until(op).0
-    }
-
-    /// The same, and the [`deadline`](Self::deadline), which cannot be asked for while the step is at hand.
-    pub(crate) fn step_until<'a, O: Operation<P>>(
-        &'a mut self,
-        op: &'a mut O,
-    ) -> (StepOf<'a, P, O>, Option<Millis>) {
-        let turn = self.turn(op.job());
-        self.waits = matches!(turn, Ok(Turn::Transmit | Turn::Receive));
-        let deadline = self.deadline();
-        let step = match turn {
-            Ok(Turn::Transmit) => Step::Transmit(self.out.unsent()),
+        match self.turn(op.job()) {
+            Ok(Turn::Transmit) => Step::Transmit(self.unsent()),
             Ok(Turn::Receive) => Step::Receive(self.window(op.job())),
             Ok(Turn::Connect(port)) => Step::Connect(port),
             Ok(Turn::Wait(until)) => Step::Wait(until),
-            Ok(Turn::Item) => Step::Item(op.item(self.rx)),
+            Ok(Turn::Item) => Step::Item(self.item(op)),
             Ok(Turn::Done) => Step::Done(op.output()),
             Err(error) => Step::Done(Err(error)),
-        };
-        (step, deadline)
+        }
+    }
+
+    /// The bytes to transmit.
+    pub(crate) fn unsent(&self) -> &[u8] {
+        self.out.unsent()
+    }
+
+    /// The item of `op` that is ready.
+    pub(crate) fn item<'a, O: Operation<P>>(&'a self, op: &'a mut O) -> Item<'a, P, O> {
+        op.item(self.rx)
     }
 
     /// `len` bytes of what the last step gave to transmit were handed to the transport. 0 is allowed.
@@ -237,7 +235,11 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// `len` bytes came into the window of the last step, which was made for the same `op`. 0 says that the
     /// peer has closed the connection. What is wrong with them is told by the next step.
     pub fn received<O: Operation<P>>(&mut self, op: &mut O, len: usize) {
-        let job = op.job();
+        self.came(op.job(), len);
+    }
+
+    /// [`received`](Self::received), for any kind of operation.
+    pub(crate) fn came(&mut self, job: &mut dyn Job<P>, len: usize) {
         if self.failed.is_some() {
             return;
         }
@@ -271,12 +273,21 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.failed.get_or_insert(error);
     }
 
+    // Not inlined, as it is short and called in many places.
+    #[inline(never)]
     fn renew(&mut self) {
         self.progress = 0;
         self.deadline = self.out.now.after(self.timeout_ms);
     }
 
-    fn turn(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
+    /// What is to be done next for `job`.
+    pub(crate) fn turn(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
+        let turn = self.next_turn(job);
+        self.waits = matches!(turn, Ok(Turn::Transmit | Turn::Receive));
+        turn
+    }
+
+    fn next_turn(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -287,7 +298,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             self.fail_and_wipe(job, Error::TimedOut);
             return Err(Error::TimedOut);
         }
-        if !self.out.unsent().is_empty() {
+        if !self.unsent().is_empty() {
             return Ok(Turn::Transmit);
         }
         if self.frame.begun() {
@@ -320,6 +331,8 @@ impl<'s, P: Protocol> Client<'s, P> {
     }
 
     /// Between two frames: dispatches what has landed, encodes what can be sent, lends what is ready.
+    // Not inlined, so that what it has on the stack is not in the way of receiving.
+    #[inline(never)]
     fn settle(&mut self, job: &mut dyn Job<P>) -> Result<Turn, Error> {
         job.release();
         loop {
@@ -327,7 +340,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             let pause = self.out.pauses.runs(self.out.now);
             let polled = if pause.is_some() { Ok(Progress::Wait) } else { self.poll(job) };
             // What was encoded before something failed is sent first: the failure comes again, and then stays.
-            if !self.out.unsent().is_empty() {
+            if !self.unsent().is_empty() {
                 return Ok(Turn::Transmit);
             }
             let progress = polled?;
@@ -336,7 +349,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             }
             // Each turn takes at least one landed reply.
             let inflight = &self.out.inflight;
-            if inflight.first_landed().is_some() {
+            if inflight.has_landed() {
                 continue;
             }
             if progress == Progress::Complete && !inflight.awaits(self.ticket) {
@@ -372,17 +385,15 @@ impl<'s, P: Protocol> Client<'s, P> {
             self.protocol.notice(message, &mut self.out.outbox(Ticket::NOBODY))?;
         }
         while !job.holds_replies() {
-            let Some((index, landed)) = self.out.inflight.first_landed() else { break };
-            self.dispatch_one(job, index, landed)?;
+            // Free before the protocol looks at it, so that what the reply makes necessary finds a slot.
+            let Some((slot, landed)) = self.out.inflight.take_landed() else { break };
+            self.dispatch_one(job, slot, landed)?;
         }
         Ok(())
     }
 
-    fn dispatch_one(&mut self, job: &mut dyn Job<P>, index: usize, landed: Landed) -> Result<(), Error> {
-        let Some(slot) = self.out.inflight.get(index) else { return Ok(()) };
+    fn dispatch_one(&mut self, job: &mut dyn Job<P>, slot: Slot, landed: Landed) -> Result<(), Error> {
         let mine = slot.ticket.is_of(self.ticket);
-        // Free before the protocol looks at it, so that what the reply makes necessary finds a slot.
-        self.out.inflight.remove(index);
         let message = crate::wire::slice(self.rx, landed.start, landed.len, "message")?;
         // Before the protocol looks at it: what it sends in answer belongs to the next trip.
         self.out.counters.round_trips = self.out.counters.round_trips.max(slot.trip);
@@ -437,9 +448,9 @@ impl<'s, P: Protocol> Client<'s, P> {
     }
 
     /// Where the next bytes go.
-    fn window<'a>(&'a mut self, job: &'a mut dyn Job<P>) -> &'a mut [u8] {
+    pub(crate) fn window<'a>(&'a mut self, job: &'a mut dyn Job<P>) -> &'a mut [u8] {
         if let Some(have) = self.frame.marking {
-            return self.frame.mark.get_mut(have..).unwrap_or(&mut []);
+            return self.frame.mark.get_mut(have.into()..).unwrap_or(&mut []);
         }
         let fragment = self.frame.left;
         match self.frame.place {
@@ -449,7 +460,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             }
             Place::Data { slot, at, left } => match self.out.inflight.get(slot) {
                 Some(slot) if slot.ticket.is_of(self.ticket) => {
-                    first(job.window(&slot, at), left.min(fragment))
+                    first(job.window(slot, at), left.min(fragment))
                 }
                 _ => first(self.rx.get_mut(self.filled..).unwrap_or(&mut []), left.min(fragment)),
             },
@@ -462,13 +473,14 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// `len` bytes have come into the window.
     fn arrived(&mut self, job: &mut dyn Job<P>, len: usize) -> Result<(), Error> {
         if let Some(have) = self.frame.marking {
-            return self.mark_arrives(job, have.saturating_add(len));
+            // No more than the four that a mark has.
+            return self.mark_arrives(job, have.saturating_add(len as u8));
         }
         // The window again, borrowed apart so that the protocol can see the bytes.
         let bytes = match self.frame.place {
             Place::Head { start, have, .. } => self.rx.get_mut(start.saturating_add(have)..),
             Place::Data { slot, at, .. } => match self.out.inflight.get(slot) {
-                Some(slot) if slot.ticket.is_of(self.ticket) => Some(job.window(&slot, at)),
+                Some(slot) if slot.ticket.is_of(self.ticket) => Some(job.window(slot, at)),
                 _ => self.rx.get_mut(self.filled..),
             },
             Place::Skip { .. } => self.rx.get_mut(self.filled..),
@@ -500,7 +512,7 @@ impl<'s, P: Protocol> Client<'s, P> {
     /// Where a fragment has ended another mark follows, or the frame was too short for what it holds.
     fn fragment_ends(&mut self, job: &mut dyn Job<P>) -> Result<(), Error> {
         match (self.frame.left, self.frame.last) {
-            _ if self.frame.fragments == 0 => Ok(()),
+            _ if !self.frame.marked => Ok(()),
             (0, true) => self.ends_with_nothing(job),
             (0, false) => {
                 self.frame.marking = Some(0);
@@ -535,18 +547,18 @@ impl<'s, P: Protocol> Client<'s, P> {
         if self.frame.over() { self.frame_ends() } else { Ok(()) }
     }
 
-    fn mark_arrives(&mut self, job: &mut dyn Job<P>, have: usize) -> Result<(), Error> {
+    fn mark_arrives(&mut self, job: &mut dyn Job<P>, have: u8) -> Result<(), Error> {
         self.frame.marking = Some(have);
-        if have < self.frame.mark.len() {
+        if usize::from(have) < self.frame.mark.len() {
             return Ok(());
         }
         let mark = self.protocol.mark(self.frame.mark)?;
-        let begins = self.frame.fragments == 0;
+        let begins = !self.frame.marked;
         let frame = &mut self.frame;
         frame.marking = None;
         (frame.left, frame.last) = (mark.len, mark.last);
         frame.announced = frame.announced.saturating_add(mark.len);
-        frame.fragments = frame.fragments.saturating_add(1);
+        frame.marked = true;
         frame.empty_fragments = frame.empty_fragments.saturating_add(u32::from(mark.len == 0));
         if frame.announced > limits::FRAME_LEN_MAX {
             return Err(Error::Malformed("length of a frame"));
@@ -628,7 +640,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             .ok_or(Error::Misbehaved("a reply brings more than was asked for"))?;
         if let (Segment::Hole(hole), Some(slot)) = (segment, self.out.inflight.get(index)) {
             if slot.ticket.is_of(self.ticket) {
-                job.hole(&slot, hole);
+                job.hole(slot, hole);
             }
         }
         Ok(at)

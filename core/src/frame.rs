@@ -17,15 +17,16 @@ pub(crate) enum Place {
 /// What follows the current place within its part: gap, data, pad, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Follows {
-    data: Option<(usize, u32, u32)>,
+    /// The slot, from which byte of its extent on, and how many.
+    data: (usize, u32, u32),
     pad: u32,
 }
 
 /// The receive position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
-    /// How much of a mark has arrived, while one is awaited.
-    pub marking: Option<usize>,
+    /// How many bytes of a mark have arrived, while one is awaited.
+    pub marking: Option<u8>,
     pub mark: [u8; 4],
     /// What has not arrived of the fragment.
     pub left: u32,
@@ -33,8 +34,9 @@ pub(crate) struct Frame {
     pub last: bool,
     /// Bytes that the marks of this frame have announced.
     pub announced: u32,
-    /// Marks of this frame, and how many of them announced nothing.
-    pub fragments: u32,
+    /// It has a mark.
+    pub marked: bool,
+    /// How many of its marks announced nothing.
     pub empty_fragments: u32,
     pub place: Place,
     follows: Follows,
@@ -49,16 +51,16 @@ impl Frame {
             left: 0,
             last: false,
             announced: 0,
-            fragments: 0,
+            marked: false,
             empty_fragments: 0,
             place: Place::Skip { left: 0 },
-            follows: Follows { data: None, pad: 0 },
+            follows: Follows { data: (0, 0, 0), pad: 0 },
         }
     }
 
     /// Whether a frame has begun and not ended.
     pub const fn begun(&self) -> bool {
-        self.fragments > 0 || !matches!(self.marking, Some(0))
+        self.marked || !matches!(self.marking, Some(0))
     }
 
     /// Whether all of the frame has arrived.
@@ -69,17 +71,17 @@ impl Frame {
     /// A head is complete and says what follows it; a segment begins at byte `at` of its extent. Returns whether the part
     /// has ended with it. `None` if it claims more bytes than the frame has left.
     pub fn head_ends(&mut self, head: Head, at: u32) -> Option<bool> {
+        const NONE: (usize, u32, u32) = (0, 0, 0);
         let (gap, data, pad) = match head {
-            Head::Message { pad, .. } => (0, None, pad),
-            Head::Data { slot, gap, len, pad } => (gap, Some((slot, 0, len)), pad),
+            Head::Message { pad, .. } => (0, NONE, pad),
+            Head::Data { slot, gap, len, pad } => (gap, (slot, 0, len), pad),
             Head::Segment { slot, segment: Segment::Data(extent), gap, pad } => {
-                (gap, Some((slot, at, extent.len)), pad)
+                (gap, (slot, at, extent.len), pad)
             }
-            Head::Segment { segment: Segment::Hole(_), gap, pad, .. } => (gap, None, pad),
-            Head::Need(_) | Head::Forget => (0, None, 0),
+            Head::Segment { segment: Segment::Hole(_), gap, pad, .. } => (gap, NONE, pad),
+            Head::Need(_) | Head::Forget => (0, NONE, 0),
         };
-        let len = data.map_or(0, |(_, _, len)| len);
-        let all = gap.checked_add(len)?.checked_add(pad)?;
+        let all = gap.checked_add(data.2)?.checked_add(pad)?;
         if self.last && all > self.left {
             return None;
         }
@@ -107,7 +109,7 @@ impl Frame {
             Place::Skip { left: 0 } | Place::Data { left: 0, .. } => {}
             _ => return false,
         }
-        if let Some((slot, at, left @ 1..)) = self.follows.data.take() {
+        if let (slot, at, left @ 1..) = core::mem::take(&mut self.follows.data) {
             self.place = Place::Data { slot, at, left };
             return false;
         }
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
 
     fn of(left: u32) -> Frame {
-        Frame { left, last: true, marking: None, fragments: 1, ..Frame::new() }
+        Frame { left, last: true, marking: None, marked: true, ..Frame::new() }
     }
 
     #[test]

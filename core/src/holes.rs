@@ -1,6 +1,8 @@
 //! The holes that a stream has before it, and where in its ring of pages the bytes between them lie. Pure.
 
-use crate::limits::HOLE_LEN_MIN;
+use crate::limits::{HOLE_LEN_MIN, HOLES_MAX};
+use crate::operation::Ahead;
+use core::fmt;
 
 /// A run of zeros that a stream has before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,20 @@ impl Hole {
             _ => 0,
         }
     }
+}
+
+/// Where a stream keeps the holes before it, and the map that tells of them: in no memory at all if the protocol can tell of none.
+pub trait HoleList: AsRef<[Hole]> + AsMut<[Hole]> + fmt::Debug + Default {
+    /// The map: one or none.
+    type Map: AsMut<[Option<Ahead>]> + fmt::Debug + Default;
+}
+
+impl HoleList for [Hole; HOLES_MAX] {
+    type Map = [Option<Ahead>; 1];
+}
+
+impl HoleList for [Hole; 0] {
+    type Map = [Option<Ahead>; 0];
 }
 
 /// Holes in the order of the file, which do not meet; as many as the list has room for.

@@ -106,6 +106,13 @@ impl Slot {
     const fn is_awaited(&self) -> bool {
         matches!(self.state, State::Awaited | State::Landed(_))
     }
+
+    const fn landed(&self) -> Option<&Landed> {
+        match &self.state {
+            State::Landed(landed) => Some(landed),
+            _ => None,
+        }
+    }
 }
 
 /// The table of slots. Each method is one pass over it: its length is a lent budget.
@@ -155,9 +162,9 @@ impl<'s> Inflight<'s> {
         self.slots.iter().position(|slot| slot.id == id && slot.state == State::Awaited)
     }
 
-    /// A copy of slot `index`.
-    pub fn get(&self, index: usize) -> Option<Slot> {
-        self.slots.get(index).copied()
+    /// Slot `index`.
+    pub fn get(&self, index: usize) -> Option<&Slot> {
+        self.slots.get(index)
     }
 
     pub(crate) fn insert(&mut self, slot: Slot) -> bool {
@@ -168,21 +175,16 @@ impl<'s> Inflight<'s> {
         true
     }
 
-    pub(crate) fn remove(&mut self, index: usize) {
-        self.set(index, |slot| *slot = Slot::FREE);
-    }
-
     /// The reply of slot `index` has arrived.
     pub(crate) fn land(&mut self, index: usize, landed: Landed) {
-        self.set(index, |slot| slot.state = State::Landed(landed));
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.state = State::Landed(landed);
+        }
     }
 
     /// How much of the extent of slot `index` its reply has brought so far.
     pub(crate) fn brought(&self, index: usize) -> u32 {
-        match self.slots.get(index).map(|slot| slot.state) {
-            Some(State::Landed(landed)) => landed.brought,
-            _ => 0,
-        }
+        self.get(index).and_then(Slot::landed).map_or(0, |landed| landed.brought)
     }
 
     /// The reply of slot `index` brings another part of its extent. `None` if that has no such part.
@@ -205,25 +207,24 @@ impl<'s> Inflight<'s> {
         self.insert(Slot { extent: rest, ticket, state: State::Again, ..Slot::FREE })
     }
 
-    fn set(&mut self, index: usize, change: impl FnOnce(&mut Slot)) {
-        if let Some(slot) = self.slots.get_mut(index) {
-            change(slot);
-        }
+    /// Whether a reply has landed.
+    pub(crate) fn has_landed(&self) -> bool {
+        self.slots.iter().any(|slot| slot.landed().is_some())
     }
 
-    /// The landed reply that stands first in its frame.
-    pub(crate) fn first_landed(&self) -> Option<(usize, Landed)> {
-        let landed = |(index, slot): (usize, &Slot)| match slot.state {
-            State::Landed(landed) => Some((index, landed)),
-            _ => None,
-        };
-        self.slots.iter().enumerate().filter_map(landed).min_by_key(|(_, landed)| landed.start)
+    /// The landed reply that stands first in its frame. Its slot is free from now on.
+    pub(crate) fn take_landed(&mut self) -> Option<(Slot, Landed)> {
+        let start = |slot: &Slot| slot.landed().map(|landed| landed.start);
+        let landed = self.slots.iter_mut().filter(|slot| start(slot).is_some());
+        let slot = core::mem::take(landed.min_by_key(|slot| start(slot))?);
+        Some((slot, *slot.landed()?))
     }
 
-    /// A request of `ticket` that is to be asked again.
-    pub(crate) fn first_again(&self, ticket: Ticket) -> Option<(usize, Extent)> {
-        let again = |slot: &Slot| slot.ticket == ticket && slot.state == State::Again;
-        self.slots.iter().position(again).and_then(|index| Some((index, self.get(index)?.extent)))
+    /// A request of `ticket` that is to be asked again. Its slot is free from now on.
+    pub(crate) fn take_again(&mut self, ticket: Ticket) -> Option<Extent> {
+        let mut slots = self.slots.iter_mut();
+        let again = slots.find(|slot| slot.ticket == ticket && slot.state == State::Again)?;
+        Some(core::mem::take(again).extent)
     }
 
     /// The requests of the operation of `ticket`.
@@ -263,8 +264,8 @@ mod tests {
         inflight.land(index, Landed { start: 80, len: 4, ..Landed::default() });
         assert_eq!(inflight.find(9), None, "a second reply with this id finds nobody");
         assert_eq!((inflight.awaited(), inflight.free()), (2, 0));
-        inflight.remove(index);
-        assert_eq!((inflight.find(9), inflight.free()), (None, 1));
+        assert!(inflight.has_landed() && inflight.take_landed().is_some_and(|(slot, _)| slot.id == 9));
+        assert_eq!((inflight.find(9), inflight.free(), inflight.has_landed()), (None, 1, false));
     }
 
     #[test]
@@ -280,7 +281,8 @@ mod tests {
         assert_eq!(inflight.bring(0, Segment::Data(part(4))), Some(()));
         assert_eq!(inflight.bring(0, Segment::Hole(part(6))), Some(()));
         assert_eq!(inflight.bring(0, Segment::Hole(part(1))), None);
-        assert_eq!(inflight.first_landed(), Some((0, Landed { brought: 10, holes: 6, ..landed })));
+        let (slot, whole) = inflight.take_landed().unwrap();
+        assert_eq!((slot.id, whole), (1, Landed { brought: 10, holes: 6, ..landed }));
     }
 
     #[test]
@@ -293,9 +295,8 @@ mod tests {
             inflight.land(index, Landed { start, len: 32, ..Landed::default() });
         }
         let mut order = std::vec::Vec::new();
-        while let Some((index, landed)) = inflight.first_landed() {
+        while let Some((_, landed)) = inflight.take_landed() {
             order.push(landed.start);
-            inflight.remove(index);
         }
         assert_eq!(order, [0, 32, 64]);
     }

@@ -68,7 +68,7 @@ pub use attributes::{Attributes, Entry, Kind, Name, Space, Time};
 pub use client::{Client, Step};
 pub use counters::Counters;
 pub use error::{Error, Reason, Refusal};
-pub use holes::Hole;
+pub use holes::{Hole, HoleList};
 pub use operation::Content;
 pub use operation::call::{Close, Connect, Disconnect, Keepalive, Open, Stat, Statfs};
 pub use operation::fetch::{Fetch, Fetched, Lane};

@@ -15,6 +15,8 @@ mod ring;
 pub mod stat_both;
 pub mod stream;
 
+pub(crate) use ahead::Ahead;
+
 use crate::attributes::Entry;
 use crate::error::Error;
 use crate::inflight::{Landed, Slot, Ticket};

@@ -6,7 +6,7 @@
 use crate::attributes::{Attributes, Name, Space};
 use crate::compound::Cost;
 use crate::error::Error;
-use crate::holes::Hole;
+use crate::holes::HoleList;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::plan::Limits;
@@ -82,7 +82,9 @@ pub enum Ask<'p, H> {
 }
 
 /// What came of an ask.
+// Its tag is a word, as that of an error beside it in a result is: so both are copied in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Progress {
     /// Something was encoded. Ask again: there may be more.
     Sent,
@@ -123,7 +125,9 @@ pub struct File<H> {
 }
 
 /// What a reply means.
+// Its tag is a word. The compiler would take a number of 64 bits for it, as the attributes have some.
 #[derive(Clone, Copy, Debug)]
+#[repr(u32)]
 pub enum Answer<H> {
     /// Part of a chain and no result of its own, or one step of several.
     Nothing,
@@ -263,7 +267,7 @@ pub trait Protocol {
     /// Where a call of several messages stands. Kept in the operation, so that dropping it is enough to forget it.
     type Stage: Copy + fmt::Debug + Default;
     /// Where a stream keeps the holes before it: `[Hole; HOLES_MAX]`, or `[Hole; 0]` of a protocol that can tell of none.
-    type Holes: AsRef<[Hole]> + AsMut<[Hole]> + fmt::Debug + Default;
+    type Holes: HoleList;
 
     /// The least memory with which this protocol works at all.
     fn need(&self) -> Cost;

@@ -37,8 +37,10 @@ impl Extent {
 }
 
 /// A part of a reply.
+// Its tag is a word, and not 64 bits as the compiler would have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u32)]
 pub enum Segment {
     /// Bytes that came over the wire.
     Data(Extent),

@@ -232,6 +232,8 @@ impl Protocol for Smb<'_> {
         self.encode_ask(ask, stage, out)
     }
 
+    // Not inlined, so that the loop's frame on the stack is a small one, and so is the code that reaches into it.
+    #[inline(never)]
     fn answer(
         &mut self,
         reply: Reply<'_>,

@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let taken = self.rest().first_chunk()?;
         self.at = self.at.saturating_add(N);
         Some(taken)

@@ -1,6 +1,4 @@
 //! The least firmware that reads a file: connect, open, stream, and nothing else. It is linked, never run.
-//!
-//! Without a feature it is what surrounds the engine, and is not counted.
 #![no_std]
 #![no_main]
 
@@ -26,28 +24,10 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
-    compilers_own();
-    #[cfg(any(feature = "nfs3", feature = "nfs4", feature = "smb"))]
     put(engine::read().is_ok().into());
     loop {}
 }
 
-/// What every firmware has of the compiler's own library, so that it counts for none: copying, clearing and comparing
-/// memory, and the division of 64-bit numbers.
-fn compilers_own() {
-    let (from, to, len) = (REGISTER, REGISTER.wrapping_add(get() as usize), get() as usize);
-    // SAFETY: never run.
-    let equal = unsafe {
-        core::ptr::copy_nonoverlapping(from, to, len);
-        core::ptr::copy(from, to, len);
-        core::ptr::write_bytes(to, get() as u8, len);
-        core::slice::from_raw_parts(from, len) == core::slice::from_raw_parts(to, len)
-    };
-    let (dividend, divisor) = (u64::from(get()) << 32, u64::from(get()).max(1));
-    put(u32::from(equal) ^ (dividend / divisor) as u32);
-}
-
-#[cfg(any(feature = "nfs3", feature = "nfs4", feature = "smb"))]
 mod engine {
     use super::{get, put};
     use core::convert::Infallible;

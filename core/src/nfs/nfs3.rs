@@ -63,8 +63,8 @@ impl<'s> Config<'s> {
 /// An NFSv3 connection to one export.
 #[derive(Debug)]
 pub struct Nfs3<'s> {
+    /// Its xid is that of the next call.
     config: Config<'s>,
-    xid: u32,
     /// Where the transport is connected to.
     port: u16,
     /// 0 while it is not known.
@@ -101,6 +101,9 @@ mod kind {
     pub const FIRST_READ: u16 = 0x300;
 }
 
+const FSINFO: u16 = v3::Procedure::FSINFO.0 as u16;
+const READ: u16 = v3::Procedure::READ.0 as u16;
+
 impl<'s> Nfs3<'s> {
     /// Nothing is sent before the first operation, whatever it is. The transport must be connected to
     /// [`first_port`](Self::first_port) then.
@@ -108,7 +111,6 @@ impl<'s> Nfs3<'s> {
         // The port mapper is asked for NFS only if it is asked for MOUNT.
         let untold = if config.mount_port.is_some() { v3::PORT } else { 0 };
         Nfs3 {
-            xid: config.xid,
             port: Nfs3::first_port(&config),
             mount_port: config.mount_port.unwrap_or(0),
             nfs_port: config.nfs_port.unwrap_or(untold),
@@ -149,13 +151,9 @@ impl<'s> Nfs3<'s> {
             return Ok(Progress::Wait);
         }
         let others_go_first = out.room().tx < out.lent().tx;
-        let call = Call {
-            xid: self.xid,
-            program: message.program,
-            version: message.version,
-            procedure: message.procedure,
-            credential: self.config.credential,
-        };
+        let (program, version, procedure) = Message::called(message.kind);
+        let call =
+            Call { xid: self.config.xid, program, version, procedure, credential: self.config.credential };
         let written = out.frame(|w| {
             let begun = RecordMark::begin(w);
             call.encode(w)?;
@@ -167,23 +165,68 @@ impl<'s> Nfs3<'s> {
             Err(Error::Budget { what: "tx", .. }) if others_go_first => return Ok(Progress::Wait),
             written => written?,
         }
-        let slot = Slot::awaiting(self.xid.into(), message.kind, 0, message.extent);
+        let slot = Slot::awaiting(self.config.xid.into(), message.kind, 0, message.extent);
         if message.awaited {
             out.expect(slot)?
         } else {
             out.expect_nothing(slot)?
         }
-        self.xid = self.xid.wrapping_add(1);
+        self.config.xid = self.config.xid.wrapping_add(1);
         Ok(Progress::Sent)
+    }
+
+    /// Sends a call whose only argument is a handle.
+    fn call_on(
+        &mut self,
+        object: &Fh,
+        message: Message,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        self.call(out, message, &|w| {
+            object.encode(w);
+            Ok(())
+        })
+    }
+
+    /// What a reply means to who awaits it, and what it tells of the server, whoever does.
+    // Not inlined, so that the loop's frame on the stack is a small one, and so is the code that reaches into it.
+    #[inline(never)]
+    fn answer_to(
+        &mut self,
+        reply: &Reply<'_>,
+        stage: Option<&mut Stage>,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Answer<Fh>, Error> {
+        let kind = reply.slot.kind;
+        let results = match super::rpc::Reply::decode(reply.message)?.results(Message::name_of(kind)) {
+            // Whatever it is, GETATTR comes to the same, or the READ after it.
+            Err(Error::Refused(_)) if kind == kind::FIRST_READ || stage.is_none() => {
+                return Ok(Answer::Nothing);
+            }
+            results => results?,
+        };
+        let body = reply.message.get(results..).unwrap_or(&[]);
+        let answer = match (kind, stage) {
+            (kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT, _) => {
+                return self.connect_goes_on(&reply.slot, body, out);
+            }
+            // If it is refused, perhaps the next time.
+            (FSINFO, None) => self.limited(body).inspect_err(|_| self.limits_asked = false),
+            (_, None) => return Ok(Answer::Nothing),
+            (kind::EXPORT, _) => return Ok(Answer::Entries { start: results, len: body.len() }),
+            (kind::FIRST_READ, _) => calls::read(body),
+            (_, Some(stage)) => return self.call_goes_on(kind, results, body, stage, out),
+        };
+        match answer {
+            Err(Error::Refused(_)) => Ok(Answer::Nothing),
+            answer => answer,
+        }
     }
 }
 
 /// What a call is, besides its arguments.
 #[derive(Clone, Copy)]
 struct Message {
-    program: u32,
-    version: u32,
-    procedure: u32,
     kind: u16,
     reply_max: usize,
     extent: Extent,
@@ -192,40 +235,23 @@ struct Message {
 }
 
 impl Message {
-    fn nfs(procedure: v3::Procedure, reply_max: usize) -> Self {
-        Message {
-            program: v3::PROGRAM,
-            version: v3::VERSION,
-            procedure: procedure.0,
-            // The numbers of the standard go up to 21.
-            kind: procedure.0 as u16,
-            reply_max,
-            extent: Extent::default(),
-            awaited: true,
-        }
+    const fn new(kind: u16, reply_max: usize) -> Self {
+        Message { kind, reply_max, extent: Extent { offset: 0, len: 0 }, awaited: true }
     }
 
-    fn mount(procedure: mount::Procedure, kind: u16, reply_max: usize) -> Self {
-        Message {
-            program: mount::PROGRAM,
-            version: mount::VERSION,
-            procedure: procedure.0,
-            kind,
-            reply_max,
-            extent: Extent::default(),
-            awaited: true,
-        }
+    const fn nfs(procedure: v3::Procedure, reply_max: usize) -> Self {
+        // The numbers of the standard go up to 21.
+        Message::new(procedure.0 as u16, reply_max)
     }
 
-    fn getport(kind: u16) -> Self {
-        Message {
-            program: portmap::PROGRAM,
-            version: portmap::VERSION,
-            procedure: portmap::GETPORT,
-            kind,
-            reply_max: portmap::REPLY_HEAD_MAX,
-            extent: Extent::default(),
-            awaited: true,
+    /// Program, version and procedure of a slot's kind.
+    fn called(kind: u16) -> (u32, u32, u32) {
+        match kind {
+            kind::GETPORT_MOUNT | kind::GETPORT_NFS => (portmap::PROGRAM, portmap::VERSION, portmap::GETPORT),
+            kind::MNT => (mount::PROGRAM, mount::VERSION, mount::Procedure::MNT.0),
+            kind::EXPORT => (mount::PROGRAM, mount::VERSION, mount::Procedure::EXPORT.0),
+            kind::FIRST_READ => (v3::PROGRAM, v3::VERSION, v3::Procedure::READ.0),
+            procedure => (v3::PROGRAM, v3::VERSION, procedure.into()),
         }
     }
 
@@ -290,48 +316,16 @@ impl Protocol for Nfs3<'_> {
     fn answer(
         &mut self,
         reply: Reply<'_>,
-        stage: Option<&mut Stage>,
+        mut stage: Option<&mut Stage>,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
-        // What is learned of the server is not for one operation alone.
-        const FSINFO: u16 = v3::Procedure::FSINFO.0 as u16;
-        let kind = reply.slot.kind;
-        let lasts = matches!(kind, kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT | FSINFO);
-        let awaited = stage.is_some();
-        let mut lost = Stage::default();
-        let Some(stage) = stage.or(lasts.then_some(&mut lost)) else { return Ok(Answer::Nothing) };
-        let results = super::rpc::Reply::decode(reply.message)?.results(Message::name_of(kind));
-        let results = match results {
-            // Whatever it is, GETATTR comes to the same, or the READ after it.
-            Err(Error::Refused(_)) if kind == kind::FIRST_READ || !awaited => return Ok(Answer::Nothing),
-            results => results.inspect_err(|_| {
-                stage.end();
-                self.mounting = None;
-            })?,
-        };
-        let body = reply.message.get(results..).unwrap_or(&[]);
-        match kind {
-            kind::GETPORT_MOUNT | kind::GETPORT_NFS | kind::MNT => {
-                self.connect_goes_on(&reply.slot, body, out).inspect_err(|_| stage.end())?;
-                Ok(Answer::Nothing)
-            }
-            kind::EXPORT => exports::decode(results, body).inspect_err(|_| stage.end()),
-            kind::FIRST_READ => match v3::read::Head::decode(body) {
-                Err(Error::Refused(_)) => Ok(Answer::Nothing),
-                Err(error) => Err(error),
-                Ok(head) if head.is_empty() => Ok(Answer::EndOfFile),
-                Ok(_) => Ok(Answer::Data),
-            },
-            FSINFO if !awaited => self.limited(body).or_else(|error| match error {
-                // Perhaps the next time.
-                Error::Refused(_) => {
-                    self.limits_asked = false;
-                    Ok(Answer::Nothing)
-                }
-                error => Err(error),
-            }),
-            _ => self.call_goes_on(&reply, results, body, stage, out),
+        let answer = self.answer_to(&reply, stage.as_deref_mut(), out);
+        let reads = matches!(reply.slot.kind, READ | kind::FIRST_READ);
+        if let Some(stage) = stage.filter(|_| answer.is_err() && !reads) {
+            stage.end();
+            self.mounting = None;
         }
+        answer
     }
 
     fn notice(&mut self, _: &[u8], _: &mut Outbox<'_, '_>) -> Result<(), Error> {

@@ -321,7 +321,7 @@ fn denied(r: &mut Reader<'_>) -> Result<Outcome, Error> {
 }
 
 impl Outcome {
-    /// It as the reason why `during` was refused; `None` after success.
+    /// It as the reason why `during` was refused, without the standard's name if the feature `names` is off; `None` after success.
     pub const fn refusal(self, during: &'static str) -> Option<Refusal> {
         let (reason, code, name) = match self {
             Outcome::Success => return None,
@@ -333,6 +333,7 @@ impl Outcome {
             Outcome::RpcMismatch { .. } => (Reason::Unsupported, RPC_MISMATCH, "RPC_MISMATCH"),
             Outcome::AuthError(stat) => (Reason::Authentication, stat.0, stat.name()),
         };
+        let name = if cfg!(feature = "names") { name } else { "" };
         Some(Refusal { reason, code, name, during })
     }
 }

@@ -20,7 +20,11 @@ impl<'a> Reader<'a> {
     /// A big-endian `u32`: `unsigned int`, and `enum` before it is known which are allowed.
     #[inline(always)]
     pub fn be32(&mut self, field: &'static str) -> Result<u32, Error> {
-        self.array(field).map(u32::from_be_bytes)
+        self.word().ok_or(Error::Malformed(field))
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        self.chunk().map(|bytes| u32::from_be_bytes(*bytes))
     }
 
     /// A big-endian `u64`: `unsigned hyper`.

@@ -1,49 +1,44 @@
 //! The map ahead of a stream: asked for before the reads come to where it ends.
 
 use super::Arrival;
-use super::mapping::Mapping;
+use super::mapping::{Mapping, Source};
 use super::ring::Ring;
 use crate::error::Error;
 use crate::limits;
 use crate::outgoing::Outbox;
-use crate::protocol::{Answer, File, Progress, Protocol};
+use crate::protocol::{Answer, Progress, Protocol};
 
 /// A map, of which as many holes are in a [`Ring`] as it has room for.
-pub(super) struct Ahead<P: Protocol> {
-    mapping: Mapping<P>,
+#[derive(Debug)]
+pub struct Ahead {
+    mapping: Mapping,
     /// Runs in a row that were told one by one, all of them short.
     dull: u32,
-    /// There is a number that says whether the file was changed. Without it all is asked twice, and nothing may be skipped.
-    numbered: bool,
 }
 
-/// Whether the protocol can tell of holes at all. If not the compiler sees that, and nothing that is about them is linked.
-const fn tells<P: Protocol>() -> bool {
-    size_of::<P::Holes>() > 0
+/// It, if there is one. Of a protocol that can tell of no holes the compiler sees that there is none, and nothing that is about
+/// them is linked.
+pub(super) fn known(map: &mut impl AsMut<[Option<Ahead>]>) -> Option<&mut Ahead> {
+    map.as_mut().first_mut()?.as_mut()
 }
 
-/// It, if there is one.
-pub(super) fn known<P: Protocol>(ahead: &mut Option<Ahead<P>>) -> Option<&mut Ahead<P>> {
-    ahead.as_mut().filter(|_| tells::<P>())
-}
-
-impl<P: Protocol> Ahead<P> {
+impl Ahead {
     /// Nothing is known from `from` on. `None` if the file has no hole that is worth while, as far as is known.
-    pub fn of(file: &File<P::Handle>, from: u64) -> Option<Self> {
-        let worth = tells::<P>() && file.attributes.sparse && file.attributes.len >= limits::HOLE_LEN_MIN;
-        let numbered = file.attributes.change.is_some();
-        worth.then(|| Ahead { mapping: Mapping::new(file, from), dull: 0, numbered })
+    pub(super) fn of<H>(source: &Source<H>, from: u64) -> Option<Self> {
+        let worth = source.sparse && source.len >= limits::HOLE_LEN_MIN;
+        worth.then(|| Ahead { mapping: Mapping::new(from, source.len), dull: 0 })
     }
 
     /// Up to where it is known what is data.
-    pub fn mapped(&self, ring: &Ring<'_, P::Holes>) -> u64 {
+    pub(super) fn mapped<P: Protocol>(&self, ring: &Ring<'_, P::Holes>) -> u64 {
         let known = if self.mapping.verifies() { ring.end } else { self.mapping.known().min(ring.end) };
         ring.holes.unsettled().map_or(known, |start| known.min(start))
     }
 
     /// Asks for more, if it is time.
-    pub fn ask(
+    pub(super) fn ask<P: Protocol>(
         &mut self,
+        source: &Source<P::Handle>,
         ring: &mut Ring<'_, P::Holes>,
         protocol: &mut P,
         stage: &mut P::Stage,
@@ -53,11 +48,11 @@ impl<P: Protocol> Ahead<P> {
             return Ok(Progress::Complete);
         }
         let ahead = ring.next.saturating_add(ring.len() as u64);
-        let enough = self.mapped(ring) > ahead || ring.holes.is_crowded();
+        let enough = self.mapped::<P>(ring) > ahead || ring.holes.is_crowded();
         if enough && !self.mapping.knows_all() {
             return Ok(Progress::Wait);
         }
-        let progress = self.mapping.ask(protocol, stage, out)?;
+        let progress = self.mapping.ask(source, protocol, stage, out)?;
         if self.mapping.is_complete() {
             self.learn_segments(ring, protocol, &[])?;
             ring.holes.settle();
@@ -66,8 +61,9 @@ impl<P: Protocol> Ahead<P> {
     }
 
     /// Asks whether what was told still holds.
-    pub fn verify(
+    pub(super) fn verify<P: Protocol>(
         &mut self,
+        source: &Source<P::Handle>,
         protocol: &mut P,
         stage: &mut P::Stage,
         out: &mut Outbox<'_, '_>,
@@ -75,29 +71,35 @@ impl<P: Protocol> Ahead<P> {
         if out.in_flight() > 0 && !self.mapping.verifies() {
             return Ok(Progress::Wait);
         }
-        self.mapping.verify(protocol, stage, out)
+        self.mapping.verify(source, protocol, stage, out)
     }
 
-    /// A reply. Where runs are told one by one and all are short, part of the file is taken for data.
-    pub fn learn(&mut self, ring: &mut Ring<'_, P::Holes>, arrival: &Arrival<'_, P>) -> Result<(), Error> {
+    /// A reply. Where runs are told one by one and all are short, part of the file is taken for data: if there is a number that says
+    /// whether the file was changed. Without it all is asked twice, and nothing may be skipped.
+    pub(super) fn learn<P: Protocol>(
+        &mut self,
+        source: &Source<P::Handle>,
+        ring: &mut Ring<'_, P::Holes>,
+        arrival: &Arrival<'_, P>,
+    ) -> Result<(), Error> {
         let before = self.mapping.known();
-        self.mapping.learn(arrival, 0)?;
+        self.mapping.learn(source, arrival, 0)?;
         if self.mapping.verifies() {
             return Ok(());
         }
         let told = self.mapping.known().saturating_sub(before);
         self.learn_segments(ring, arrival.protocol, arrival.message)?;
         let short = matches!(arrival.answer, Answer::Run { .. }) && told < limits::MAP_LEN_MIN;
-        self.dull = if short && self.numbered { self.dull.saturating_add(1) } else { 0 };
+        self.dull = if short && source.change.is_some() { self.dull.saturating_add(1) } else { 0 };
         if self.dull >= limits::DULL_MAPS_MAX {
             self.dull = 0;
-            self.skip(ring, limits::MAP_SKIP_LEN);
+            self.skip::<P>(ring, limits::MAP_SKIP_LEN);
         }
         Ok(())
     }
 
     /// Takes what the last reply says, as far as there is room for holes.
-    fn learn_segments(
+    fn learn_segments<P: Protocol>(
         &mut self,
         ring: &mut Ring<'_, P::Holes>,
         protocol: &P,
@@ -116,13 +118,13 @@ impl<P: Protocol> Ahead<P> {
     }
 
     /// The next `len` bytes that were not told of are taken for data.
-    pub fn skip(&mut self, ring: &mut Ring<'_, P::Holes>, len: u64) {
+    pub(super) fn skip<P: Protocol>(&mut self, ring: &mut Ring<'_, P::Holes>, len: u64) {
         self.mapping.skip(len);
         ring.holes.settle();
     }
 
     /// A request was refused. A map that cannot be had is none: then all is read. `Err` if it was whether it still holds.
-    pub fn refused(&mut self, error: Error) -> Result<(), Error> {
+    pub(super) fn refused(&mut self, error: Error) -> Result<(), Error> {
         if self.mapping.verifies() {
             return Err(error);
         }
@@ -131,13 +133,14 @@ impl<P: Protocol> Ahead<P> {
     }
 
     /// No more is wanted: what was begun is ended.
-    pub fn end(
+    pub(super) fn end<P: Protocol>(
         &mut self,
+        source: &Source<P::Handle>,
         protocol: &mut P,
         stage: &mut P::Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
         self.mapping.give_up();
-        self.mapping.ask(protocol, stage, out)
+        self.mapping.ask(source, protocol, stage, out)
     }
 }

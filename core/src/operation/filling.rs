@@ -2,9 +2,11 @@
 //! [`Stream`](super::stream::Stream) share.
 
 use super::ahead::{self, Ahead};
+use super::mapping::Source;
 use super::ring::Ring;
 use super::{Arrival, Content, Job};
 use crate::error::Error;
+use crate::holes::HoleList;
 use crate::inflight::{Inflight, Slot, Ticket};
 use crate::outgoing::Outbox;
 use crate::page::Sink;
@@ -16,13 +18,13 @@ use crate::segment::Extent;
 pub(super) struct Filling<'p, P: Protocol> {
     ticket: Ticket,
     stage: P::Stage,
-    file: File<P::Handle>,
+    source: Source<P::Handle>,
     pub ring: Ring<'p, P::Holes>,
     /// Where the file ends, as far as is known.
     eof: u64,
     refused: Option<Error>,
     /// Of a stream around holes.
-    ahead: Option<Ahead<P>>,
+    ahead: <P::Holes as HoleList>::Map,
 }
 
 impl<'p, P: Protocol> Filling<'p, P> {
@@ -32,11 +34,11 @@ impl<'p, P: Protocol> Filling<'p, P> {
         Filling {
             ticket: Ticket::NOBODY,
             stage: P::Stage::default(),
-            file: *file,
+            source: Source::of(file),
             ring: Ring::new(offset, end.min(eof).max(offset), sink),
             eof,
             refused: None,
-            ahead: None,
+            ahead: Default::default(),
         }
     }
 
@@ -49,12 +51,14 @@ impl<'p, P: Protocol> Filling<'p, P> {
 
     /// From now on it reads around holes, if there may be any.
     pub fn map(&mut self) {
-        self.ahead = Ahead::of(&self.file, self.ring.front);
+        if let Some(map) = self.ahead.as_mut().first_mut() {
+            *map = Ahead::of(&self.source, self.ring.front);
+        }
     }
 
     /// Begins with another file, once nothing of the one before is in flight.
     pub fn take_up(&mut self, file: &File<P::Handle>, offset: u64) {
-        (self.file, self.eof, self.ahead) = (*file, file.attributes.len, None);
+        (self.source, self.eof, self.ahead) = (Source::of(file), file.attributes.len, Default::default());
         self.stage = P::Stage::default();
         self.restart(offset);
         self.map();
@@ -64,13 +68,13 @@ impl<'p, P: Protocol> Filling<'p, P> {
     pub fn restart(&mut self, offset: u64) {
         (self.ticket, self.refused) = (Ticket::NOBODY, None);
         self.ring.restart(offset, self.eof.max(offset));
-        if self.ahead.take().is_some() {
+        if ahead::known(&mut self.ahead).is_some() {
             self.map();
         }
         if let Some(ahead) = ahead::known(&mut self.ahead) {
             // Who jumps about is better served by reading at once.
             let len = self.ring.len() as u64;
-            ahead.skip(&mut self.ring, len);
+            ahead.skip::<P>(&mut self.ring, len);
         }
     }
 
@@ -99,24 +103,24 @@ impl<'p, P: Protocol> Filling<'p, P> {
     }
 
     fn ask(&mut self, extent: Extent, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let File { handle, attributes } = self.file;
-        protocol.ask(Ask::Read { handle, extent, sparse: attributes.sparse }, &mut self.stage, out)
+        let Source { handle, sparse, .. } = self.source;
+        protocol.ask(Ask::Read { handle, extent, sparse }, &mut self.stage, out)
     }
 
     /// Asks once more for what a short reply left out, or as much of it as is allowed now.
     fn ask_again(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        while let Some((index, rest)) = out.inflight().first_again(self.ticket) {
+        while let Some(rest) = out.inflight().take_again(self.ticket) {
             let until = rest.end().min(self.ring.end);
             if rest.offset >= until {
-                out.inflight().remove(index);
                 continue;
             }
-            let Some(now) = plan::next(rest.offset, until, rest.len, &protocol.limits()) else {
-                return Ok(Progress::Wait);
+            let progress = match plan::next(rest.offset, until, rest.len, &protocol.limits()) {
+                Some(now) => {
+                    out.set_follows(rest.len.saturating_sub(now.len));
+                    self.ask(now, protocol, out)
+                }
+                None => Ok(Progress::Wait),
             };
-            out.inflight().remove(index);
-            out.set_follows(rest.len.saturating_sub(now.len));
-            let progress = self.ask(now, protocol, out);
             out.set_follows(0);
             if progress != Ok(Progress::Sent) {
                 // Into the slot that was just freed.
@@ -129,7 +133,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
 
     fn ask_map(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let Some(ahead) = ahead::known(&mut self.ahead) else { return Ok(Progress::Complete) };
-        ahead.ask(&mut self.ring, protocol, &mut self.stage, out)
+        ahead.ask(&self.source, &mut self.ring, protocol, &mut self.stage, out)
     }
 
     /// A stream keeps at least two requests in its ring, and lends whole pages.
@@ -151,7 +155,7 @@ impl<'p, P: Protocol> Filling<'p, P> {
         let limits = out.bound(protocol.limits());
         let planned = plan::request_len(self.ring.len() as u64, out.inflight().len(), &limits);
         let request_len = self.request_len(planned);
-        let mapped = self.ahead.as_ref().map_or(end, |ahead| ahead.mapped(&self.ring));
+        let mapped = ahead::known(&mut self.ahead).map_or(end, |ahead| ahead.mapped::<P>(&self.ring));
         let stop = self.ring.stop(mapped);
         let until = stop.min(from.saturating_add(self.ring.free()));
         let Some(extent) = plan::next(from, until, request_len, &limits) else {
@@ -172,13 +176,12 @@ impl<'p, P: Protocol> Filling<'p, P> {
 
     /// What is in flight is still awaited, so that nothing lands in these pages after `Done`.
     fn wind_up(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        while let Some((index, rest)) = out.inflight().first_again(self.ticket) {
-            out.inflight().remove(index);
+        while let Some(rest) = out.inflight().take_again(self.ticket) {
             self.ring.ends_at(rest.offset);
         }
         self.settle(out.inflight());
         match ahead::known(&mut self.ahead) {
-            Some(ahead) => ahead.end(protocol, &mut self.stage, out),
+            Some(ahead) => ahead.end(&self.source, protocol, &mut self.stage, out),
             None => Ok(Progress::Complete),
         }
     }
@@ -211,7 +214,7 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
         out.count_hole(self.ring.pass_holes());
         self.settle(out.inflight());
         match (self.ask_next(protocol, out)?, ahead::known(&mut self.ahead)) {
-            (Progress::Complete, Some(ahead)) => ahead.verify(protocol, &mut self.stage, out),
+            (Progress::Complete, Some(ahead)) => ahead.verify(&self.source, protocol, &mut self.stage, out),
             (progress, _) => Ok(progress),
         }
     }
@@ -221,7 +224,7 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
         let Slot { extent: asked, follows, .. } = arrival.slot;
         let brought = match (arrival.answer, ahead::known(&mut self.ahead)) {
             (_, Some(ahead)) if asked.len == 0 => {
-                match ahead.learn(&mut self.ring, &arrival) {
+                match ahead.learn(&self.source, &mut self.ring, &arrival) {
                     Err(error) if !error.is_fatal() => self.fail(error),
                     learnt => learnt?,
                 }

@@ -1,6 +1,6 @@
 //! What of a file is data and what is a hole, lent segment by segment.
 
-use super::mapping::Mapping;
+use super::mapping::{Mapping, Source};
 use super::{Arrival, Job, Operation, Segments};
 use crate::error::Error;
 use crate::inflight::{Slot, Ticket};
@@ -19,7 +19,8 @@ pub struct Map<P: Protocol> {
     ticket: Ticket,
     stage: P::Stage,
     refused: Option<Error>,
-    mapping: Mapping<P>,
+    source: Source<P::Handle>,
+    mapping: Mapping,
     joined: Joined,
     current: MapSegment,
     /// All segments were lent.
@@ -33,7 +34,8 @@ impl<P: Protocol> Map<P> {
             ticket: Ticket::NOBODY,
             stage: P::Stage::default(),
             refused: None,
-            mapping: Mapping::new(file, from),
+            source: Source::of(file),
+            mapping: Mapping::new(from, file.attributes.len),
             joined: Joined::default(),
             current: MapSegment { offset: from, len: 0, hole: false },
             ended: false,
@@ -57,18 +59,18 @@ impl<P: Protocol> Job<P> for Map<P> {
 
     fn poll(&mut self, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         if self.mapping.verifies() && self.refused.is_none() {
-            return self.mapping.verify(protocol, &mut self.stage, out);
+            return self.mapping.verify(&self.source, protocol, &mut self.stage, out);
         }
-        match self.mapping.ask(protocol, &mut self.stage, out)? {
+        match self.mapping.ask(&self.source, protocol, &mut self.stage, out)? {
             Progress::Complete if self.refused.is_none() && self.ended => {
-                self.mapping.verify(protocol, &mut self.stage, out)
+                self.mapping.verify(&self.source, protocol, &mut self.stage, out)
             }
             progress => Ok(progress),
         }
     }
 
     fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
-        match self.mapping.learn(&arrival, arrival.landed.start) {
+        match self.mapping.learn(&self.source, &arrival, arrival.landed.start) {
             Err(error) if !error.is_fatal() => self.refused = Some(error),
             learnt => learnt?,
         }

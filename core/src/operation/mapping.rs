@@ -11,6 +11,22 @@ use crate::protocol::{Answer, Ask, File, Progress, Protocol};
 use crate::segment::{Joined, MapSegment, Survey};
 use crate::wire;
 
+/// What there is to know of an open file for reading it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<H> {
+    pub handle: H,
+    pub len: u64,
+    pub sparse: bool,
+    pub change: Option<u64>,
+}
+
+impl<H: Copy> Source<H> {
+    pub const fn of(file: &File<H>) -> Self {
+        let File { handle, attributes: Attributes { len, sparse, change, .. } } = *file;
+        Source { handle, len, sparse, change }
+    }
+}
+
 /// The ranges of a reply that were not looked at yet.
 #[derive(Clone, Copy, Debug)]
 struct Ranges {
@@ -19,10 +35,9 @@ struct Ranges {
     at: usize,
 }
 
-/// A map as it is told, reply by reply.
+/// A map as it is told, reply by reply. Of which file is known to who holds it.
 #[derive(Debug)]
-pub(super) struct Mapping<P: Protocol> {
-    file: File<P::Handle>,
+pub(super) struct Mapping {
     /// Where the map starts.
     from: u64,
     survey: Survey,
@@ -52,13 +67,12 @@ enum Check {
     Same,
 }
 
-impl<P: Protocol> Mapping<P> {
-    /// Knows nothing yet.
-    pub fn new(file: &File<P::Handle>, from: u64) -> Self {
+impl Mapping {
+    /// Knows nothing yet of `from..end`.
+    pub fn new(from: u64, end: u64) -> Self {
         Mapping {
-            file: *file,
             from,
-            survey: Survey::new(from, file.attributes.len),
+            survey: Survey::new(from, end),
             ranges: None,
             unsaid: false,
             complete: false,
@@ -100,8 +114,9 @@ impl<P: Protocol> Mapping<P> {
     }
 
     /// Asks on. Once it is `Complete`, [`segment`](Self::segment) gives the rest.
-    pub fn ask(
+    pub fn ask<P: Protocol>(
         &mut self,
+        source: &Source<P::Handle>,
         protocol: &mut P,
         stage: &mut P::Stage,
         out: &mut Outbox<'_, '_>,
@@ -111,8 +126,8 @@ impl<P: Protocol> Mapping<P> {
         }
         let end = self.survey.end();
         let from = if self.unsaid { end } else { self.survey.known() };
-        let File { handle, attributes } = self.file;
-        let progress = protocol.ask(Ask::Map { handle, sparse: attributes.sparse, from, end }, stage, out)?;
+        let Source { handle, sparse, .. } = *source;
+        let progress = protocol.ask(Ask::Map { handle, sparse, from, end }, stage, out)?;
         if progress == Progress::Complete {
             self.complete = true;
             if self.survey.known() < end {
@@ -124,8 +139,9 @@ impl<P: Protocol> Mapping<P> {
     }
 
     /// Asks whether what was told still holds, if anything was. `Complete` if so, and `Changed` if not.
-    pub fn verify(
+    pub fn verify<P: Protocol>(
         &mut self,
+        source: &Source<P::Handle>,
         protocol: &mut P,
         stage: &mut P::Stage,
         out: &mut Outbox<'_, '_>,
@@ -133,7 +149,7 @@ impl<P: Protocol> Mapping<P> {
         match self.check {
             Check::Due if !self.told => return Ok(Progress::Complete),
             Check::Due => {
-                let progress = protocol.ask(Ask::Look { handle: self.file.handle }, stage, out)?;
+                let progress = protocol.ask(Ask::Look { handle: source.handle }, stage, out)?;
                 if progress == Progress::Sent {
                     self.check = Check::Looks;
                 }
@@ -142,13 +158,13 @@ impl<P: Protocol> Mapping<P> {
             Check::Doubts => {
                 self.joined.end();
                 let first = self.joined.digest();
-                *self = Mapping { check: Check::Again(first), ..Mapping::new(&self.file, self.from) };
+                *self = Mapping { check: Check::Again(first), ..Mapping::new(self.from, self.survey.end()) };
             }
             Check::Looks => return Ok(Progress::Wait),
             Check::Again(_) => {}
             Check::Same => return Ok(Progress::Complete),
         }
-        let progress = self.ask(protocol, stage, out)?;
+        let progress = self.ask(source, protocol, stage, out)?;
         if let (Progress::Complete, Check::Again(first)) = (progress, self.check) {
             self.take_all(protocol, &[])?;
             self.joined.end();
@@ -161,7 +177,12 @@ impl<P: Protocol> Mapping<P> {
     }
 
     /// What a reply says, whose message starts at `start` in the memory that [`segment`](Self::segment) is shown.
-    pub fn learn(&mut self, arrival: &Arrival<'_, P>, start: usize) -> Result<(), Error> {
+    pub fn learn<P: Protocol>(
+        &mut self,
+        source: &Source<P::Handle>,
+        arrival: &Arrival<'_, P>,
+        start: usize,
+    ) -> Result<(), Error> {
         self.idle = self.idle.saturating_add(1);
         if self.idle > limits::IDLE_MAPS_MAX {
             return Err(Error::Misbehaved("reply after reply of a map and no segment"));
@@ -176,7 +197,7 @@ impl<P: Protocol> Mapping<P> {
                 self.ranges = Some(ranges).filter(|_| len > 0);
             }
             Answer::Run { known, hole } => self.survey.learn(known, hole)?,
-            Answer::Attributes(now) => self.looked(&now)?,
+            Answer::Attributes(now) => self.looked(source, &now)?,
             Answer::Nothing | Answer::Again if self.check == Check::Looks => self.check = Check::Due,
             Answer::Nothing | Answer::Again => {}
             _ => return Err(Error::Misbehaved("a map was answered with something else")),
@@ -185,8 +206,7 @@ impl<P: Protocol> Mapping<P> {
     }
 
     /// What the file is now.
-    fn looked(&mut self, now: &Attributes) -> Result<(), Error> {
-        let then = &self.file.attributes;
+    fn looked<H>(&mut self, then: &Source<H>, now: &Attributes) -> Result<(), Error> {
         if (now.change, now.len) != (then.change, then.len) {
             return Err(Error::Changed);
         }
@@ -211,7 +231,7 @@ impl<P: Protocol> Mapping<P> {
     }
 
     /// The next segment that is certain, as far as the replies have told, the last of which is still in `memory`.
-    pub fn segment(&mut self, protocol: &P, memory: &[u8]) -> Result<Option<MapSegment>, Error> {
+    pub fn segment<P: Protocol>(&mut self, protocol: &P, memory: &[u8]) -> Result<Option<MapSegment>, Error> {
         // Each turn makes a segment or moves forward in the ranges, which `memory` bounds.
         while let Some(Ranges { start, len, at }) = self.ranges {
             let range = protocol.range(wire::slice(memory, start, len, "ranges of a map")?, at)?;
@@ -236,7 +256,7 @@ impl<P: Protocol> Mapping<P> {
         segment
     }
 
-    fn take_all(&mut self, protocol: &P, memory: &[u8]) -> Result<(), Error> {
+    fn take_all<P: Protocol>(&mut self, protocol: &P, memory: &[u8]) -> Result<(), Error> {
         // Each turn takes a segment, which the message bounds.
         while self.segment(protocol, memory)?.is_some() {}
         Ok(())

@@ -363,7 +363,7 @@ impl Protocol for Toy {
                 Ok(Head::Data { slot, gap: u32::from(reply.gap), len: reply.len, pad })
             }
             (OK, PLUS, Some(slot)) if reply.len > 0 => {
-                let cover = Cover::new(asked.unwrap_or_default().extent);
+                let cover = Cover::new(asked.map_or(Extent::default(), |asked| asked.extent));
                 self.coming = Some(Coming { slot, left: reply.len, cover, pad });
                 Ok(Head::Message { slot: Some(slot), pad: 0 })
             }

@@ -10,7 +10,7 @@ use crate::nfs::status::Status;
 use crate::nfs::v3::fattr3::{Fattr3, FileType};
 use crate::nfs::v3::{Fh, Procedure, fsinfo, fsstat, getattr, lookup, read, readdir, readdirplus, readlink};
 use crate::outgoing::Outbox;
-use crate::protocol::{Answer, Ask, File, Progress, Reply};
+use crate::protocol::{Answer, Ask, File, Progress};
 use crate::segment::Extent;
 
 /// Where a call stands.
@@ -40,7 +40,8 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     handle: Fh,
-    attributes: Option<Fattr3>,
+    /// What it is, if the server has said so.
+    file_type: Option<FileType>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl Nfs3<'_> {
         stage.looks = stage.opens || matches!(ask, Ask::Stat { space: false, .. });
         match ask {
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
-            Ask::Look { handle } => self.send_getattr(handle, out),
+            Ask::Look { handle } => self.send_getattr(&handle, out),
             // NFSv3 knows no open files, and no holes.
             Ask::Close { .. } | Ask::Connect | Ask::Keepalive | Ask::Disconnect | Ask::Map { .. } => {
                 Ok(Progress::Complete)
@@ -109,19 +110,38 @@ impl Nfs3<'_> {
             Ask::Open { .. } if !self.limits_asked && stage.phase == Phase::Start => {
                 self.send_fsinfo(false, out)
             }
-            Ask::Open { path, first } => self.walk(path, stage, out, |me, stage, out| {
-                me.look_and(stage, out, |me, stage, out| me.send_first_read(first, stage, out))
-            }),
-            Ask::Stat { path, space: true } => {
-                self.walk(path, stage, out, |me, stage, out| me.look_and(stage, out, Self::send_fsstat))
+            Ask::List { .. } if stage.phase == Phase::More => self.send_listing(stage, out),
+            Ask::Open { path, .. } | Ask::Stat { path, .. } | Ask::Statfs { path } | Ask::List { path } => {
+                match self.walk(path, stage, out)? {
+                    Progress::Complete if stage.phase == Phase::Walking => self.send_last(ask, stage, out),
+                    progress => Ok(progress),
+                }
             }
-            Ask::Stat { path, space: false } => self.walk(path, stage, out, Self::look),
-            Ask::Statfs { path } => self.walk(path, stage, out, Self::send_fsstat),
-            Ask::List { path } => match stage.phase {
-                Phase::More => self.send_listing(stage, out),
-                _ => self.walk(path, stage, out, Self::send_listing),
-            },
         }
+    }
+
+    /// What is wanted of the path's end, and at once with GETATTR what else is, if both fit.
+    fn send_last(
+        &mut self,
+        ask: Ask<'_, Fh>,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
+        let progress = match ask {
+            Ask::List { .. } => self.send_listing(stage, out)?,
+            Ask::Statfs { .. } => self.send_fsstat(stage, out)?,
+            _ => self.look(stage, out)?,
+        };
+        if progress == Progress::Sent {
+            if let Ask::Open { first, .. } = ask {
+                self.send_first_read(first, stage, out)?;
+            }
+            if let Ask::Stat { space: true, .. } = ask {
+                self.send_fsstat(stage, out)?;
+            }
+            stage.phase = Phase::Asked;
+        }
+        Ok(progress)
     }
 
     /// NULL, where the connection is one to NFS.
@@ -141,97 +161,59 @@ impl Nfs3<'_> {
         Ok(progress)
     }
 
-    /// One LOOKUP after another, then `last`.
-    fn walk(
-        &mut self,
-        path: &str,
-        stage: &mut Stage,
-        out: &mut Outbox<'_, '_>,
-        last: impl FnOnce(&mut Self, &mut Stage, &mut Outbox<'_, '_>) -> Result<Progress, Error>,
-    ) -> Result<Progress, Error> {
+    /// One LOOKUP after another. `Complete`, and still [`Walking`](Phase::Walking), at the path's end.
+    fn walk(&mut self, path: &str, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         if stage.phase == Phase::Start {
             let (handle, len) = self.root.ok_or(Error::Invalid("nothing is mounted"))?;
             stage.at = below(path, self.config.path.get(..len).unwrap_or(""))?;
-            stage.found = Some(Found { handle, attributes: None });
+            stage.found = Some(Found { handle, file_type: None });
             stage.phase = Phase::Walking;
         }
         if out.in_flight() > 0 {
             return Ok(Progress::Wait);
         }
-        let Some(found) = stage.found else { return Ok(Progress::Complete) };
-        match stage.phase {
-            Phase::Walking if found.attributes.is_some_and(|known| known.file_type == FileType::Symlink) => {
-                let progress = self.send_readlink(found.handle, out)?;
+        let Some(Found { handle, file_type }) = &stage.found else { return Ok(Progress::Complete) };
+        match (stage.phase, component(path, stage.at)) {
+            (Phase::Looking, _) => self.look(stage, out),
+            (Phase::Walking, _) if *file_type == Some(FileType::Symlink) => {
+                let progress = self.send_readlink(handle, out)?;
                 if progress == Progress::Sent {
                     (stage.phase, self.link_end) = (Phase::Link, stage.at);
                 }
                 Ok(progress)
             }
-            Phase::Looking => self.look(stage, out),
-            Phase::Walking => match component(path, stage.at) {
-                Some((name, end)) => {
-                    check_name(name)?;
-                    let progress = self.send_lookup(found.handle, name, out)?;
-                    (stage.until, stage.is_last) = (end, component(path, end).is_none());
-                    Ok(progress)
-                }
-                None => {
-                    let progress = last(self, stage, out)?;
-                    if progress == Progress::Sent {
-                        stage.phase = Phase::Asked;
-                    }
-                    Ok(progress)
-                }
-            },
+            (Phase::Walking, Some((name, end))) => {
+                check_name(name)?;
+                let progress = self.send_lookup(handle, name, out)?;
+                (stage.until, stage.is_last) = (end, component(path, end).is_none());
+                Ok(progress)
+            }
             _ => Ok(Progress::Complete),
         }
     }
 
-    fn send_lookup(&mut self, dir: Fh, name: &str, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    fn send_lookup(&mut self, dir: &Fh, name: &str, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let message = Message::nfs(Procedure::LOOKUP, lookup::REPLY_HEAD_MAX);
-        self.call(out, message, &|w| lookup::Request { dir, name: name.as_bytes() }.encode(w))
+        self.call(out, message, &|w| lookup::Request { dir: *dir, name: name.as_bytes() }.encode(w))
     }
 
-    fn send_readlink(&mut self, symlink: Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    fn send_readlink(&mut self, symlink: &Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         // The target may be as long as a path: what of it does not fit into `rx` is an error there.
         let message = Message::nfs(Procedure::READLINK, readlink::REPLY_HEAD_MAX);
-        self.call(out, message, &|w| {
-            readlink::Request { symlink }.encode(w);
-            Ok(())
-        })
+        self.call_on(symlink, message, out)
     }
 
     fn look(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        self.send_getattr(found(stage)?.handle, out)
+        self.send_getattr(&found(stage)?.handle, out)
     }
 
-    /// GETATTR, and at once with it what else is wanted, if both fit.
-    fn look_and(
-        &mut self,
-        stage: &mut Stage,
-        out: &mut Outbox<'_, '_>,
-        beside: impl FnOnce(&mut Self, &mut Stage, &mut Outbox<'_, '_>) -> Result<Progress, Error>,
-    ) -> Result<Progress, Error> {
-        let progress = self.look(stage, out)?;
-        if progress == Progress::Sent {
-            beside(self, stage, out)?;
-        }
-        Ok(progress)
-    }
-
-    fn send_getattr(&mut self, object: Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        self.call(out, Message::nfs(Procedure::GETATTR, getattr::REPLY_HEAD_MAX), &|w| {
-            getattr::Request { object }.encode(w);
-            Ok(())
-        })
+    fn send_getattr(&mut self, object: &Fh, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        self.call_on(object, Message::nfs(Procedure::GETATTR, getattr::REPLY_HEAD_MAX), out)
     }
 
     fn send_fsstat(&mut self, stage: &mut Stage, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let fsroot = found(stage)?.handle;
-        self.call(out, Message::nfs(Procedure::FSSTAT, fsstat::REPLY_HEAD_MAX), &|w| {
-            fsstat::Request { fsroot }.encode(w);
-            Ok(())
-        })
+        let fsroot = &found(stage)?.handle;
+        self.call_on(fsroot, Message::nfs(Procedure::FSSTAT, fsstat::REPLY_HEAD_MAX), out)
     }
 
     /// What GETATTR tells to be no file is not read, whatever the server says to this.
@@ -241,9 +223,9 @@ impl Nfs3<'_> {
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        let Found { handle, attributes } = found(stage)?;
+        let &Found { handle, file_type } = found(stage)?;
         let len = first.min(self.read_len_max);
-        if len == 0 || attributes.is_some_and(|known| known.file_type != FileType::Regular) {
+        if len == 0 || file_type.is_some_and(|known| known != FileType::Regular) {
             return Ok(Progress::Complete);
         }
         self.send_read_as(kind::FIRST_READ, handle, Extent { offset: 0, len }, out)
@@ -298,41 +280,35 @@ impl Nfs3<'_> {
     /// A reply of NFS; its results are `body`, and start at `results` in the message.
     pub(super) fn call_goes_on(
         &mut self,
-        reply: &Reply<'_>,
+        kind: u16,
         results: usize,
         body: &[u8],
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
-        let procedure = Procedure(reply.slot.kind.into());
-        let answer = match self.decode_results(reply, results, body, stage) {
-            Err(Error::Refused(refusal)) => self.mend(refusal, procedure, stage, out),
+        match self.decode_results(kind, results, body, stage) {
+            Err(Error::Refused(refusal)) => self.mend(refusal, kind, stage, out),
             answer => answer,
-        };
-        if answer.is_err() && procedure != Procedure::READ {
-            stage.end();
         }
-        answer
     }
 
     /// What is asked again, after a pause or in another way, or the refusal.
     fn mend(
         &mut self,
         refusal: Refusal,
-        procedure: Procedure,
+        kind: u16,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
-        match (Status(refusal.code), procedure) {
+        match (Status(refusal.code), Procedure(kind.into())) {
             (Status::JUKEBOX, _) => out.pause(refusal)?,
             // A listing that has begun cannot go on in another way: each has cookies of its own.
             (Status::NOTSUPP, Procedure::READDIRPLUS) if stage.cookie == 0 => self.plus = false,
             _ => return Err(Error::Refused(refusal)),
         }
-        stage.phase = match (procedure, stage.phase) {
-            (_, Phase::Asked | Phase::Link) => Phase::Walking,
-            (_, phase) => phase,
-        };
+        if matches!(stage.phase, Phase::Asked | Phase::Link) {
+            stage.phase = Phase::Walking;
+        }
         Ok(Answer::Again)
     }
 
@@ -343,20 +319,24 @@ impl Nfs3<'_> {
         Ok(Answer::Nothing)
     }
 
+    // Not inlined, as `answer_to` is not.
+    #[inline(never)]
     fn decode_results(
         &mut self,
-        reply: &Reply<'_>,
+        kind: u16,
         results: usize,
         body: &[u8],
         stage: &mut Stage,
     ) -> Result<Answer<Fh>, Error> {
-        match Procedure(reply.slot.kind.into()) {
+        match Procedure(kind.into()) {
             Procedure::NULL => Ok(Answer::Nothing),
             Procedure::FSINFO => self.limited(body),
+            Procedure::READ => read(body),
             Procedure::LOOKUP => {
                 let response = lookup::Response::decode(body)?;
                 stage.at = stage.until;
-                stage.found = Some(Found { handle: response.object, attributes: response.obj_attributes });
+                let file_type = response.obj_attributes.map(|known| known.file_type);
+                stage.found = Some(Found { handle: response.object, file_type });
                 match response.obj_attributes {
                     None => stage.phase = Phase::Looking,
                     Some(known) if stage.looks && stage.is_last && known.file_type != FileType::Symlink => {
@@ -374,7 +354,7 @@ impl Nfs3<'_> {
             }
             Procedure::GETATTR if stage.phase == Phase::Looking => {
                 let known = getattr::Response::decode(body)?.obj_attributes;
-                stage.found = Some(Found { attributes: Some(known), ..found(stage)? });
+                stage.found = Some(Found { file_type: Some(known.file_type), ..*found(stage)? });
                 stage.phase = Phase::Walking;
                 Ok(Answer::Nothing)
             }
@@ -382,10 +362,6 @@ impl Nfs3<'_> {
                 attributes(getattr::Response::decode(body)?.obj_attributes, procedure, stage)
             }
             Procedure::FSSTAT => Ok(Answer::Space(fsstat::Response::decode(body)?.space())),
-            Procedure::READ => {
-                let head = read::Head::decode(body)?;
-                Ok(if head.is_empty() { Answer::EndOfFile } else { Answer::Data })
-            }
             procedure @ (Procedure::READDIRPLUS | Procedure::READDIR) => {
                 let listing = match procedure {
                     Procedure::READDIR => readdir::decode(body, stage.cookie)?,
@@ -412,8 +388,14 @@ impl Nfs3<'_> {
 const SYMLINK: Refusal =
     Refusal { reason: Reason::Symlink, code: 5, name: "NF3LNK", during: Procedure::LOOKUP.name() };
 
-fn found(stage: &Stage) -> Result<Found, Error> {
-    stage.found.ok_or(Error::Invalid("nothing was found yet"))
+/// What READ has brought, besides its data.
+pub(super) fn read(body: &[u8]) -> Result<Answer<Fh>, Error> {
+    let head = read::Head::decode(body)?;
+    Ok(if head.is_empty() { Answer::EndOfFile } else { Answer::Data })
+}
+
+fn found(stage: &Stage) -> Result<&Found, Error> {
+    stage.found.as_ref().ok_or(Error::Invalid("nothing was found yet"))
 }
 
 /// What GETATTR, or the last LOOKUP, says of the path's end.

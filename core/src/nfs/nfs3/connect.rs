@@ -5,10 +5,10 @@ use super::calls::{Phase, Stage};
 use super::{Message, Nfs3, kind};
 use crate::error::Error;
 use crate::inflight::Slot;
-use crate::nfs::v3::{self, Procedure, fsinfo};
+use crate::nfs::v3::{self, Fh, Procedure, fsinfo};
 use crate::nfs::{mount, portmap};
 use crate::outgoing::Outbox;
-use crate::protocol::Progress;
+use crate::protocol::{Answer, Progress};
 use crate::segment::Extent;
 
 impl Nfs3<'_> {
@@ -83,7 +83,7 @@ impl Nfs3<'_> {
         kind: u16,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
-        self.call(out, Message::getport(kind), &|w| {
+        self.call(out, Message::new(kind, portmap::REPLY_HEAD_MAX), &|w| {
             portmap::Request { program, version }.encode(w);
             Ok(())
         })
@@ -94,10 +94,9 @@ impl Nfs3<'_> {
         let path = self.config.path.get(..len).unwrap_or("");
         let asked = if path.is_empty() { "/" } else { path };
         let extent = Extent { offset: len as u64, len: 0 };
-        let message = Message::mount(mount::Procedure::MNT, kind::MNT, mount::REPLY_HEAD_MAX);
-        let progress = self.call(out, Message { extent, ..message }, &|w| {
-            mount::PathRequest { path: asked.as_bytes() }.encode(w)
-        })?;
+        let message = Message { extent, ..Message::new(kind::MNT, mount::REPLY_HEAD_MAX) };
+        let progress =
+            self.call(out, message, &|w| mount::PathRequest { path: asked.as_bytes() }.encode(w))?;
         if progress == Progress::Sent {
             self.mounts = self.mounts.saturating_add(1);
             // Shorter each time.
@@ -109,10 +108,7 @@ impl Nfs3<'_> {
     pub(super) fn send_fsinfo(&mut self, awaited: bool, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
         let (fsroot, _) = self.root.ok_or(Error::Invalid("nothing is mounted"))?;
         let message = Message { awaited, ..Message::nfs(Procedure::FSINFO, fsinfo::REPLY_HEAD_MAX) };
-        let progress = self.call(out, message, &|w| {
-            fsinfo::Request { fsroot }.encode(w);
-            Ok(())
-        })?;
+        let progress = self.call_on(&fsroot, message, out)?;
         self.limits_asked |= progress == Progress::Sent;
         Ok(progress)
     }
@@ -123,14 +119,14 @@ impl Nfs3<'_> {
         slot: &Slot,
         body: &[u8],
         out: &Outbox<'_, '_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Answer<Fh>, Error> {
         match slot.kind {
             kind::GETPORT_MOUNT => self.mount_port = port(body)?,
             kind::GETPORT_NFS => self.nfs_port = port(body)?,
             // The numbers of bytes that `send_mnt` gave.
             _ => self.mounted_or_not(slot.extent.offset as usize, body, out.is_quiet())?,
         }
-        Ok(())
+        Ok(Answer::Nothing)
     }
 
     /// The answer to MNT of the first `len` bytes of the path; the `last` one, if two were asked for. What is no export, and

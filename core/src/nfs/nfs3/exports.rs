@@ -5,7 +5,6 @@ use super::{Message, Nfs3, kind};
 use crate::error::Error;
 use crate::inflight::{Slot, Ticket};
 use crate::nfs::mount::{self, Export};
-use crate::nfs::v3::Fh;
 use crate::operation::{Arrival, Job, Lend, Operation};
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Progress};
@@ -73,6 +72,9 @@ impl<'s> Job<Nfs3<'s>> for Exports {
 
     fn answer(&mut self, arrival: Arrival<'_, Nfs3<'s>>) -> Result<Option<Extent>, Error> {
         if let Answer::Entries { start, len } = arrival.answer {
+            // Every export is decoded once before the first is lent.
+            let list = wire::slice(arrival.message, start, len, "exports")?;
+            mount::Exports::new(list).try_for_each(|export| export.map(drop))?;
             self.rest = Some((arrival.landed.start.saturating_add(start), len));
         }
         Ok(None)
@@ -135,7 +137,7 @@ impl Nfs3<'_> {
             }
             Phase::Start if self.port != self.mount_port => Ok(self.go_to(self.mount_port, out)),
             Phase::Start => {
-                let message = Message::mount(mount::Procedure::EXPORT, kind::EXPORT, mount::EXPORT_REPLY_MIN);
+                let message = Message::new(kind::EXPORT, mount::EXPORT_REPLY_MIN);
                 let progress = self.call(out, message, &|_| Ok(()))?;
                 if progress == Progress::Sent {
                     stage.phase = Phase::Asked;
@@ -145,10 +147,4 @@ impl Nfs3<'_> {
             _ => Ok(Progress::Complete),
         }
     }
-}
-
-/// The answer to EXPORT, whose results are `body` and start at `results` in the message. Every export is decoded once.
-pub(super) fn decode(results: usize, body: &[u8]) -> Result<Answer<Fh>, Error> {
-    mount::Exports::new(body).try_for_each(|export| export.map(|_| ()))?;
-    Ok(Answer::Entries { start: results, len: body.len() })
 }

@@ -2,7 +2,7 @@
 
 use super::kind;
 use crate::error::Error;
-use crate::inflight::Inflight;
+use crate::inflight::{Inflight, Slot};
 use crate::nfs::rpc::{Outcome, Reply, reply_head_len, whole};
 use crate::nfs::v3::{Procedure, read};
 use crate::protocol::{Head, Left};
@@ -17,7 +17,7 @@ pub(super) fn head(head: &[u8], left: Left, inflight: &Inflight<'_>) -> Result<H
     let slot = inflight
         .find(reply.xid.into())
         .ok_or(Error::Misbehaved("a reply to a call that is not in flight"))?;
-    let asked = inflight.get(slot).unwrap_or_default();
+    let asked = inflight.get(slot).unwrap_or(&Slot::FREE);
     let reads = asked.kind == kind::FIRST_READ || u32::from(asked.kind) == Procedure::READ.0;
     if !reads || reply.outcome != Outcome::Success {
         return whole(head, left, slot);

@@ -2,7 +2,7 @@
 
 use super::sent::{Sent, What};
 use crate::error::Error;
-use crate::inflight::Inflight;
+use crate::inflight::{Inflight, Slot};
 use crate::nfs::rpc::{Outcome, Reply, reply_head_len, whole};
 use crate::nfs::v4::read_plus::SegmentHead;
 use crate::nfs::v4::scan::{Scan, scan};
@@ -62,7 +62,7 @@ pub(super) fn head(
     let slot = inflight
         .find(reply.xid.into())
         .ok_or(Error::Misbehaved("a reply to a call that is not in flight"))?;
-    let asked = inflight.get(slot).unwrap_or_default();
+    let asked = inflight.get(slot).unwrap_or(&Slot::FREE);
     let reads = Sent::of(asked.kind).map(|sent| sent.what).filter(|what| what.brings_data());
     if reads.is_none() || reply.outcome != Outcome::Success {
         return whole(head, left, slot);
@@ -93,7 +93,6 @@ pub(super) fn head(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inflight::Slot;
     use crate::nfs::v4::Op;
     use std::vec::Vec;
 

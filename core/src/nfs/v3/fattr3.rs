@@ -32,7 +32,9 @@ impl NfsTime3 {
 }
 
 /// `ftype3`.
+// A word, as all that stands beside it in `Fattr3`: so that is copied in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub enum FileType {
     /// `NF3REG`: a regular file.
     Regular,
@@ -144,6 +146,8 @@ impl Fattr3 {
 
     /// They in words that all protocols share. NFSv3 does not say when a file was made nor whether it has holes, and
     /// what is hidden lies in the name alone: see [`Entry::attributes`](super::directory::Entry::attributes).
+    // Not inlined, since they are large: so they are moved as a whole.
+    #[inline(never)]
     pub const fn attributes(&self) -> Attributes {
         Attributes {
             kind: self.file_type.kind(),

@@ -7,8 +7,8 @@ use core::fmt;
 /// What a server calls a file. Opaque: only the server knows what is in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fh {
-    /// 1 to 64.
-    len: u8,
+    /// 1 to 64. A word, so that a handle is copied in words.
+    len: u32,
     /// Zero behind `len`.
     bytes: [u8; Fh::LEN_MAX],
 }
@@ -22,7 +22,7 @@ impl Fh {
     /// A handle of these bytes. `None` if there are none or more than [`LEN_MAX`](Self::LEN_MAX).
     pub fn new(handle: &[u8]) -> Option<Fh> {
         let mut bytes = [0; Self::LEN_MAX];
-        let len = u8::try_from(handle.len()).ok().filter(|&len| len > 0)?;
+        let len = u32::try_from(handle.len()).ok().filter(|&len| len > 0)?;
         let room = bytes.get_mut(..handle.len())?;
         room.iter_mut().zip(handle).for_each(|(to, from)| *to = *from);
         Some(Fh { len, bytes })
@@ -30,7 +30,7 @@ impl Fh {
 
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len.into()).unwrap_or(&[])
+        self.bytes.get(..self.len as usize).unwrap_or(&[])
     }
 
     /// Decodes one. An empty one is `Malformed`: it is the public handle of WebNFS, and would name another file.

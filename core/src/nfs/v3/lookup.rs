@@ -43,6 +43,8 @@ pub struct Response {
 
 impl Response {
     /// Decodes what follows the RPC header. `Refused` if the status is not `NFS3_OK`.
+    // Not inlined, since it is large: so it is moved as a whole.
+    #[inline(never)]
     pub fn decode(body: &[u8]) -> Result<Response, Error> {
         let mut r = Reader::new(body);
         Status::decode(&mut r, Procedure::LOOKUP)?;

@@ -11,7 +11,7 @@ pub const LEN_MAX: usize = 4 + FHSIZE as usize;
 /// A file handle: up to 128 bytes, of which nobody but the server knows the meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fh {
-    len: u8,
+    len: u32,
     bytes: [u8; FHSIZE as usize],
 }
 
@@ -19,7 +19,7 @@ impl Fh {
     /// From its bytes. `None` if there are none, or more than 128.
     pub fn new(bytes: &[u8]) -> Option<Fh> {
         let mut fh =
-            Fh { len: u8::try_from(bytes.len()).ok().filter(|len| *len > 0)?, bytes: [0; FHSIZE as usize] };
+            Fh { len: u32::try_from(bytes.len()).ok().filter(|len| *len > 0)?, bytes: [0; FHSIZE as usize] };
         let room = fh.bytes.get_mut(..bytes.len())?;
         room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         Some(fh)
@@ -27,7 +27,7 @@ impl Fh {
 
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len.into()).unwrap_or(&[])
+        self.bytes.get(..self.len as usize).unwrap_or(&[])
     }
 
     /// Appends it.
