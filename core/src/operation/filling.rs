@@ -204,15 +204,22 @@ impl<P: Protocol> Job<P> for Filling<'_, P> {
             return Err(Error::Invalid("there is no page to read into"));
         }
         self.settle(out.inflight());
-        let progress = match self.ask_again(protocol, out)? {
-            Progress::Complete => self.ask_map(protocol, out)?,
-            progress => return Ok(progress),
-        };
-        if progress == Progress::Sent {
-            return Ok(progress);
+        let again = self.ask_again(protocol, out)?;
+        if again != Progress::Complete {
+            return Ok(again);
         }
-        out.count_hole(self.ring.pass_holes());
-        self.settle(out.inflight());
+        // Behind a hole more of the map may be wanted. Each turn but the last passes one.
+        loop {
+            if self.ask_map(protocol, out)? == Progress::Sent {
+                return Ok(Progress::Sent);
+            }
+            let passed = self.ring.pass_holes();
+            out.count_hole(passed);
+            self.settle(out.inflight());
+            if passed == 0 {
+                break;
+            }
+        }
         match (self.ask_next(protocol, out)?, ahead::known(&mut self.ahead)) {
             (Progress::Complete, Some(ahead)) => ahead.verify(&self.source, protocol, &mut self.stage, out),
             (progress, _) => Ok(progress),

@@ -105,7 +105,10 @@ impl<'s, P: Protocol, L: Link> Session<'s, P, L> {
                 let sent = self.link.send(bytes);
                 self.client.transmitted(sent);
             }
-            Step::Receive(window) => {
+            Step::Receive(_) => {
+                let Step::Receive(window) = self.client.step(op) else {
+                    panic!("something was to be done before it was time to receive");
+                };
                 assert!(!window.is_empty(), "there is no room to receive into");
                 match self.link.receive(window) {
                     Heard::Bytes(len) => self.client.received(op, len),
