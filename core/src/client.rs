@@ -58,7 +58,7 @@ pub struct Client<'s, P: Protocol> {
     /// What was wrong with a part of the frame; told at its end, where a failed check of the whole frame has precedence.
     poison: Option<Error>,
     notice: Option<(usize, usize)>,
-    /// Frames since the last final reply.
+    /// Frames since the last final reply to the operation.
     idle_frames: u32,
     ticket: Ticket,
     timeout_ms: u32,
@@ -403,10 +403,10 @@ impl<'s, P: Protocol> Client<'s, P> {
         if matches!(answer, Ok(Answer::Interim)) {
             return self.interim(slot);
         }
-        self.idle_frames = 0;
         let counters = &mut self.out.counters;
         counters.responses = counters.responses.wrapping_add(1);
         if mine {
+            self.idle_frames = 0;
             counters.file_bytes =
                 counters.file_bytes.wrapping_add(u64::from(landed.brought.saturating_sub(landed.holes)));
             counters.hole_bytes = counters.hole_bytes.wrapping_add(u64::from(landed.holes));

@@ -16,8 +16,8 @@ pub const FRAME_LEN_MAX: u32 = 0x00FF_FFFF;
 /// bytes of the frame.)
 pub const EMPTY_FRAGMENTS_MAX: u32 = 64;
 
-/// Frames in a row that bring no final reply: keepalives, notices, interim replies. Every request in flight may be
-/// answered by a few of these; a server that sends only these makes no progress.
+/// Frames in a row that bring the operation no final reply: keepalives, notices, interim replies, and replies that nobody waits
+/// for. Every request in flight may be answered by a few of these; a server that sends only these makes no progress.
 pub const IDLE_FRAMES_MAX: u32 = 1024;
 
 /// "I am still at it" answers to one request before the server is said to have broken its word.

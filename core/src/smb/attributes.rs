@@ -59,7 +59,7 @@ pub(super) fn create_attributes(response: &create::Response) -> Attributes {
     }
 }
 
-fn all_attributes(all: &AllInformation) -> Attributes {
+pub(super) fn all_attributes(all: &AllInformation) -> Attributes {
     Attributes {
         len: all.end_of_file,
         allocated: Some(all.allocation_size),

@@ -39,8 +39,10 @@ pub(super) enum Phase {
     Asked,
     /// The handle that CREATE brings is the result.
     Opening,
-    /// CREATE has brought it, and READ may still bring the start of the file.
+    /// CREATE has brought it, or it was kept, and READ may still bring the start of the file.
     Opened,
+    /// A handle that was kept is the result if it still is the file.
+    Checking,
     /// CREATE is sent alone: the rest follows when its reply is here.
     Alone,
     /// A directory is open and has more entries.
@@ -56,13 +58,16 @@ type Body<'m> = &'m dyn Fn(&mut Writer<'_>) -> Result<(), Error>;
 /// What is asked about something open.
 type What = fn(FileId) -> query_info::Request;
 
-impl Smb<'_> {
+impl<const KEPT: usize> Smb<'_, KEPT> {
     pub(super) fn encode_ask(
         &mut self,
         ask: Ask<'_, FileId>,
         stage: &mut Stage,
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
+        if KEPT > 0 {
+            self.let_broken_go(out)?;
+        }
         match ask {
             Ask::Disconnect => return Ok(Progress::Complete),
             Ask::Keepalive => return self.keep_alive(stage, out),
@@ -97,6 +102,10 @@ impl Smb<'_> {
             Ask::Map { sparse: false, .. } => Ok(Progress::Complete),
             Ask::Map { handle, from, end, .. } => self.map(stage, out, handle, from, end),
             Ask::Close { handle } => match stage.phase {
+                Phase::Start if KEPT > 0 && self.shelf.put_away(handle) => {
+                    stage.phase = Phase::Ended;
+                    Ok(Progress::Complete)
+                }
                 Phase::Start => {
                     let progress = self.send_close(handle, out)?;
                     if progress == Progress::Sent {
@@ -127,6 +136,7 @@ impl Smb<'_> {
         let progress = self.session.send(out, &[member], Wait::Awaited)?;
         if progress == Progress::Sent {
             stage.phase = Phase::Asked;
+            self.shelf.age();
         }
         Ok(progress)
     }
@@ -175,13 +185,17 @@ impl Smb<'_> {
         Ok(progress)
     }
 
-    fn send_close(&mut self, file_id: FileId, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+    pub(super) fn send_close(
+        &mut self,
+        file_id: FileId,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<Progress, Error> {
         let body = close_body(file_id);
         let member = Member::new(Command::CLOSE, close::REPLY_HEAD_MAX, &body);
         self.session.send(out, &[member], Wait::Ignored)
     }
 
-    /// CREATE, and READ with it for what is wanted of the start of the file.
+    /// CREATE, and READ with it for what is wanted of the start of the file; or both with a handle that was kept.
     fn open(
         &mut self,
         stage: &mut Stage,
@@ -189,19 +203,36 @@ impl Smb<'_> {
         path: &str,
         first: u32,
     ) -> Result<Progress, Error> {
+        if KEPT > 0 && stage.phase == Phase::Start {
+            if let Some(progress) = self.keep(stage, out, path, first)? {
+                return Ok(progress);
+            }
+        }
         let body = |w: &mut Writer<'_>| create::Request::file(path).encode(w);
-        let create = create_member(&body);
+        self.open_by(create_member(&body), FileId::RELATED, Phase::Opening, stage, out, first)
+    }
+
+    /// Sends what opens the file, and READ of its start behind it.
+    pub(super) fn open_by(
+        &mut self,
+        opens: Member<'_>,
+        file_id: FileId,
+        next: Phase,
+        stage: &mut Stage,
+        out: &mut Outbox<'_, '_>,
+        first: u32,
+    ) -> Result<Progress, Error> {
         let extent = Extent { offset: 0, len: first.min(self.first_len()) };
-        let body = read_body(FileId::RELATED, extent);
-        let both = [create, read_member(&body, self.session.charge(extent.len), extent)];
+        let body = read_body(file_id, extent);
+        let both = [opens, read_member(&body, self.session.charge(extent.len), extent)];
         if extent.len > 0 && stage.phase == Phase::Start {
-            match self.once(stage, out, Phase::Opening, &both) {
+            match self.once(stage, out, next, &both) {
                 // There is room for the one, maybe.
                 Err(Error::Budget { .. }) => {}
                 progress => return progress,
             }
         }
-        self.once(stage, out, Phase::Opening, &[create])
+        self.once(stage, out, next, &[opens])
     }
 
     /// How much a READ in one chain with CREATE may ask for: what the credits pay for, where it costs no wait.
@@ -286,6 +317,8 @@ impl Smb<'_> {
         self.session.opens_alone || is_poor
     }
 
+    // Inlined where it is called from, it makes every image larger (see `boards/budget`).
+    #[inline(never)]
     pub(super) fn decode_answer(
         &mut self,
         reply: Reply<'_>,
@@ -332,6 +365,9 @@ impl Smb<'_> {
         if stage.phase == Phase::Again || stage.enters && stage.in_clear && self.session.seals {
             return asked_in_vain(header, body, stage);
         }
+        if KEPT > 0 && stage.phase == Phase::Checking {
+            return self.checked(header, body, stage);
+        }
         if !header.status.has_response(header.command) {
             return self.refused(header, stage);
         }
@@ -339,6 +375,9 @@ impl Smb<'_> {
             Command::CREATE => {
                 let response = create::Response::decode(body)?;
                 if stage.phase == Phase::Opening {
+                    if KEPT > 0 {
+                        self.opened(header.message_id, &response, body)?;
+                    }
                     let attributes = create_attributes(&response);
                     stage.phase = Phase::Opened;
                     return Ok(Answer::Opened(File { handle: response.file_id, attributes }));
@@ -406,14 +445,14 @@ impl Smb<'_> {
         Err(Error::Refused(header.status.refusal(header.command)))
     }
 
-    /// MS-SMB2 3.2.5.19: what the server takes back is acknowledged; we keep nothing that depends on it.
-    pub(super) fn acknowledge_break(
-        &mut self,
-        message: &[u8],
-        out: &mut Outbox<'_, '_>,
-    ) -> Result<(), Error> {
+    /// MS-SMB2 3.2.5.19: what the server takes back is acknowledged; nothing depends on it but what is kept.
+    pub(super) fn breaks(&mut self, message: &[u8], out: &mut Outbox<'_, '_>) -> Result<(), Error> {
         let body = message.get(header::LEN..).unwrap_or(&[]);
-        let acknowledgment = match Notification::decode(body)? {
+        let notification = Notification::decode(body)?;
+        if KEPT > 0 && matches!(notification, Notification::Lease { .. }) {
+            return self.lease_breaks(&notification, out);
+        }
+        let acknowledgment = match notification {
             Notification::Oplock { oplock_level, file_id } => {
                 Acknowledgment::Oplock { oplock_level, file_id }
             }
@@ -422,6 +461,14 @@ impl Smb<'_> {
                 Acknowledgment::Lease { lease_key, lease_state: new_lease_state }
             }
         };
+        self.acknowledge(&acknowledgment, out)
+    }
+
+    pub(super) fn acknowledge(
+        &mut self,
+        acknowledgment: &Acknowledgment,
+        out: &mut Outbox<'_, '_>,
+    ) -> Result<(), Error> {
         let body = |w: &mut Writer<'_>| {
             acknowledgment.encode(w);
             Ok(())
@@ -454,14 +501,14 @@ fn read_member<'m>(body: Body<'m>, charge: u16, extent: Extent) -> Member<'m> {
     Member { charge, extent, ..Member::new(Command::READ, read::REPLY_HEAD_MAX, body) }
 }
 
-fn query_body(request: query_info::Request) -> impl Fn(&mut Writer<'_>) -> Result<(), Error> {
+pub(super) fn query_body(request: query_info::Request) -> impl Fn(&mut Writer<'_>) -> Result<(), Error> {
     move |w| {
         request.encode(w);
         Ok(())
     }
 }
 
-fn query_member<'m>(body: Body<'m>, request: query_info::Request) -> Member<'m> {
+pub(super) fn query_member<'m>(body: Body<'m>, request: query_info::Request) -> Member<'m> {
     let output_max = request.output_buffer_length as usize;
     Member::new(Command::QUERY_INFO, query_info::REPLY_HEAD_MAX.saturating_add(output_max), body)
 }

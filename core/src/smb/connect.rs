@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 /// The longest chain: TREE_CONNECT, CREATE, QUERY_INFO, QUERY_INFO, CLOSE.
 const CHAIN_MAX: usize = 5;
 
-impl Smb<'_> {
+impl<const KEPT: usize> Smb<'_, KEPT> {
     fn security_mode(&self) -> u16 {
         match self.config.sign {
             Policy::Always => negotiate::SIGNING_ENABLED | negotiate::SIGNING_REQUIRED,
@@ -35,7 +35,9 @@ impl Smb<'_> {
     fn capabilities(&self) -> u32 {
         // MS-SMB2 3.2.4.2.2.2: without CAP_ENCRYPTION Samba answers no cipher, even at 3.1.1.
         let most = self.config.dialects.iter().max();
-        if most >= Some(Dialect::Smb300) { negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION } else { 0 }
+        let leasing = if KEPT > 0 { negotiate::CAP_LEASING } else { 0 };
+        let all = negotiate::CAP_LARGE_MTU | negotiate::CAP_ENCRYPTION | leasing;
+        if most >= Some(Dialect::Smb300) { all } else { 0 }
     }
 
     /// What has to be there before a file can be asked for. `Complete`: nothing is missing but the share, and if `enters` not

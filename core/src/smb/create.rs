@@ -69,7 +69,7 @@ pub struct Request<'a> {
     pub desired_access: u32,
     /// [`NON_DIRECTORY_FILE`] and the others.
     pub create_options: u32,
-    /// [`OPLOCK_NONE`] and the others but [`OPLOCK_LEASE`], for which there is no context yet.
+    /// [`OPLOCK_NONE`] and the others but [`OPLOCK_LEASE`], which takes a context: see [`lease`](super::lease::Request::append).
     pub requested_oplock_level: u8,
 }
 
@@ -150,11 +150,12 @@ fn path_len(path: &str) -> Result<u16, Error> {
     len16(units.saturating_sub(1).saturating_mul(2), "path too long")
 }
 
-fn components(path: &str) -> impl Iterator<Item = &str> {
+/// The names of a path.
+pub(super) fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\']).filter(|component| !component.is_empty())
 }
 
-/// The most bytes of a reply behind the header: all of it, since no context is asked for.
+/// The most bytes of a reply behind the header: all of it where no context is asked for.
 pub const REPLY_HEAD_MAX: usize = 88;
 
 /// What was opened. Enough for a read: nothing more need be asked.

@@ -40,7 +40,7 @@ impl Pages {
     }
 }
 
-impl Smb<'_> {
+impl<const KEPT: usize> Smb<'_, KEPT> {
     /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY until there are no more. The next one is asked for before the
     /// entries of the last are looked at, and one at a time: ksmbd answers two side by side with the same entries.
     pub(super) fn list(

@@ -50,7 +50,7 @@ impl Asked {
     }
 }
 
-impl Smb<'_> {
+impl<const KEPT: usize> Smb<'_, KEPT> {
     /// Asks about `from..end`, or about as much of it as the server has room to answer.
     pub(super) fn map(
         &mut self,

@@ -35,6 +35,13 @@ impl Request {
         }
     }
 
+    /// For [`AllInformation`] with its name, as long as this one in the root of the share would make it.
+    pub fn all_information_of(file_id: FileId, name: &str) -> Request {
+        let len = name.encode_utf16().count().saturating_add(1).saturating_mul(2);
+        let output_buffer_length = (AllInformation::NAME_AT as u32).saturating_add(len as u32);
+        Request { output_buffer_length, ..Request::all_information(file_id) }
+    }
+
     /// For [`NetworkOpenInformation`].
     pub const fn network_open_information(file_id: FileId) -> Request {
         Request {
@@ -108,6 +115,8 @@ pub struct AllInformation {
     pub end_of_file: u64,
     /// Hard links.
     pub number_of_links: u32,
+    /// It is deleted, and still there for those who have it open.
+    pub delete_pending: bool,
     /// Whether it is a directory.
     pub directory: bool,
     /// Its number on the file system, or zero where that has none.
@@ -119,6 +128,15 @@ impl AllInformation {
     pub const CLASS: u8 = 18;
     /// The least that servers accept as output buffer: all but the name, which ends it and has no bound.
     pub const OUTPUT_MIN: u32 = 104;
+
+    /// Where `FileName` stands, behind its length.
+    pub const NAME_AT: usize = 100;
+
+    /// The name in an output buffer: UTF-16, from the root of the share, with `\` before it. `None` if it is cut off.
+    pub fn name(output: &[u8]) -> Option<&[u8]> {
+        let len = output.get(..Self::NAME_AT)?.last_chunk().map(|len| u32::from_le_bytes(*len))?;
+        output.get(Self::NAME_AT..)?.get(..len as usize)
+    }
 
     /// Decodes an output buffer. The name that follows `AlignmentInformation` may be cut off anywhere, its length too.
     pub fn decode(output: &[u8]) -> Result<AllInformation, Error> {
@@ -132,7 +150,7 @@ impl AllInformation {
         let allocation_size = r.le64("FileStandardInformation.AllocationSize")?;
         let end_of_file = r.le64("FileStandardInformation.EndOfFile")?;
         let number_of_links = r.le32("FileStandardInformation.NumberOfLinks")?;
-        r.skip(1, "FileStandardInformation.DeletePending")?;
+        let delete_pending = r.u8("FileStandardInformation.DeletePending")? != 0;
         let directory = r.u8("FileStandardInformation.Directory")? != 0;
         r.skip(2, "FileStandardInformation.Reserved")?;
         let index_number = r.le64("FileInternalInformation.IndexNumber")?;
@@ -146,6 +164,7 @@ impl AllInformation {
             allocation_size,
             end_of_file,
             number_of_links,
+            delete_pending,
             directory,
             index_number,
         })
@@ -327,6 +346,7 @@ mod tests {
             allocation_size: 4096,
             end_of_file: 19,
             number_of_links: 1,
+            delete_pending: false,
             directory: false,
             index_number: 0x009A_600F,
         };
@@ -335,6 +355,15 @@ mod tests {
             assert_eq!(AllInformation::decode(&output[..len]), Ok(information));
         }
         truncations_refused(&output[..96], |output| AllInformation::decode(output).err());
+    }
+
+    #[test]
+    fn the_name_is_there_or_it_is_cut_off() {
+        let bytes = encoded(|w| Request::all_information_of(FileId([7; 16]), "fé").encode(w));
+        assert_eq!(bytes[3..8], [AllInformation::CLASS, 106, 0, 0, 0]);
+        let told = [&[0; 96][..], &[6, 0, 0, 0, b'\\', 0, b'f', 0, 0xE9, 0]].concat();
+        assert_eq!(AllInformation::name(&told), Some(&[b'\\', 0, b'f', 0, 0xE9, 0][..]));
+        assert!((0..told.len()).all(|len| AllInformation::name(&told[..len]).is_none()));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct Lab {
     _alone: Rc<MutexGuard<'static, ()>>,
     /// Samba as it comes, `HOST:PORT`.
     pub samba: String,
-    /// Its configuration, for `smbstatus`.
+    /// Its configuration, for `smbstatus`. The share `scratch`, which may be changed, is the directory of that name beside it.
     pub samba_conf: PathBuf,
     /// With signing mandatory.
     pub signed: String,
@@ -137,7 +137,7 @@ pub struct Session<'s, P: Protocol> {
 }
 
 /// A connection to an SMB server.
-pub type SmbSession<'s> = Session<'s, Smb<'s>>;
+pub type SmbSession<'s, const KEPT: usize = 0> = Session<'s, Smb<'s, KEPT>>;
 
 /// Why something did not work.
 pub type Error = Failure<std::io::Error>;
@@ -162,6 +162,14 @@ pub fn with_new_session<const RX: usize, const SLOTS: usize, R>(
     options: &Options,
     body: impl FnOnce(&mut SmbSession<'_>) -> R,
 ) -> Result<R, Error> {
+    with_keeping_session::<0, RX, SLOTS, R>(options, body)
+}
+
+/// The same, and so many files are kept open.
+pub fn with_keeping_session<const KEPT: usize, const RX: usize, const SLOTS: usize, R>(
+    options: &Options,
+    body: impl FnOnce(&mut SmbSession<'_, KEPT>) -> R,
+) -> Result<R, Error> {
     let (host, port) = options.address.split_once(':').expect("HOST:PORT");
     let mut storage = Box::new(StorageArray::<16_384, RX, SLOTS>::new());
     let entropy = Entropy::from_bytes(random().expect("the system has random bytes"));
@@ -177,7 +185,7 @@ pub fn with_new_session<const RX: usize, const SLOTS: usize, R>(
     if let Some(algorithms) = &algorithms {
         config.signing_algorithms = algorithms;
     }
-    let client = Client::new(storage.lend(), Smb::new(config)).map_err(Failure::Engine)?;
+    let client = Client::new(storage.lend(), Smb::keeping(config)).map_err(Failure::Engine)?;
     let port = port.parse().expect("a port");
     let io = Tcp::connect(host, port, Duration::from_secs(10)).map_err(Failure::Transport)?;
     Ok(body(&mut Session { client, io, clock: MonotonicClock::new() }))

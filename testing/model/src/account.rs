@@ -33,5 +33,6 @@ pub(crate) struct Account {
     pub(crate) frames_in: usize,
     pub(crate) frames_out: usize,
     pub(crate) oplock_acknowledgments: usize,
+    pub(crate) lease_acknowledgments: usize,
     pub(crate) mic_verified: bool,
 }

@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, Reply, error_body};
 use crate::header::{FLAG_ASYNC, FLAG_RESPONSE, Header};
+use crate::lease;
 use crate::oplock_break;
 use crate::seal::Sealer;
 use crate::{Command, Lie, Status};
@@ -19,7 +20,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    fn new(replies: Vec<Reply>, sealer: &Option<Sealer>) -> Self {
+    pub(crate) fn new(replies: Vec<Reply>, sealer: &Option<Sealer>) -> Self {
         let read = replies.iter().any(Reply::is_read);
         Message { replies, sealer: sealer.clone(), read }
     }
@@ -87,17 +88,46 @@ fn interim(connection: &Connection, mut replies: Vec<Reply>) -> Vec<Vec<Reply>> 
     messages
 }
 
+/// What is taken back before a READ of `file` is answered.
+fn breaks(connection: &Connection, file: Option<u64>) -> Vec<Reply> {
+    let nth = connection.told.read_messages;
+    let mut breaks = Vec::new();
+    if let Some(file) = file.filter(|_| connection.lies(Lie::OplockBreak { nth })) {
+        breaks.push(oplock_break::notification(file));
+    }
+    if let Some(lease_break) = file.and_then(|file| connection.lease_break(file)) {
+        let for_ever = connection.lies(Lie::LeaseBreaksForEver);
+        let times = if for_ever { 2000 } else { usize::from(connection.lies(Lie::LeaseBreak { nth })) };
+        breaks.resize(breaks.len() + times, lease_break);
+    }
+    if connection.lies(Lie::LeaseBreakUnknown) {
+        breaks.push(lease::notification([0x55; 16]));
+    }
+    breaks
+}
+
+/// Another break, in place of a READ reply and behind the reply to an acknowledgment.
+fn breaks_for_ever(connection: &Connection, message: &Message) -> Option<Vec<Message>> {
+    let replies = &message.replies;
+    let acknowledged = replies.iter().any(|reply| reply.header.command == Command::OplockBreak);
+    let concerned = acknowledged || replies.iter().any(Reply::is_read);
+    let file = connection.opens.keys().next_back();
+    let file = file.filter(|_| concerned && connection.lies(Lie::OplockBreaksForEver))?;
+    let again = Message::new(vec![oplock_break::notification(*file)], &message.sealer);
+    Some(Some(message).filter(|_| acknowledged).cloned().into_iter().chain([again]).collect())
+}
+
 /// A message with a READ reply, with what lies put before and after it.
 fn surround(connection: &mut Connection, mut message: Message) -> Vec<Message> {
+    if let Some(messages) = breaks_for_ever(connection, &message) {
+        return messages;
+    }
     let Some(file) = message.replies.iter().find(|reply| reply.is_read()).map(|reply| reply.file) else {
         return vec![message];
     };
     connection.told.read_messages += 1;
-    let mut messages = Vec::new();
-    let breaks = connection.lies(Lie::OplockBreak { nth: connection.told.read_messages });
-    if let Some(file) = file.filter(|_| breaks) {
-        messages.push(Message::new(vec![oplock_break::notification(file)], &message.sealer));
-    }
+    let breaks = breaks(connection, file).into_iter();
+    let mut messages: Vec<_> = breaks.map(|reply| Message::new(vec![reply], &message.sealer)).collect();
     if connection.lies(Lie::UnknownMessageId) {
         let mut unknown = message.clone();
         unknown.replies.iter_mut().for_each(|reply| reply.header.message_id += UNKNOWN_ID);

@@ -104,6 +104,8 @@ pub struct Config {
     pub now: u64,
     /// All entropy: server GUID, challenge, salt, ids.
     pub seed: [u8; 32],
+    /// Leases are granted, to read and to keep the handle.
+    pub leases: bool,
     /// How it misbehaves; empty for a server that is right.
     pub lies: Vec<Lie>,
 }
@@ -129,6 +131,7 @@ impl Default for Config {
             tree: Tree::new(),
             now: crate::tree::DEFAULT_TIME,
             seed: [0x5A; 32],
+            leases: false,
             lies: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::connection::{Answer, Chain, Connection, Handled, error_body};
 use crate::header::{self, Request};
+use crate::lease;
 use crate::query_directory::Listing;
 use crate::tree::Node;
 use crate::tree_connect::READ_ACCESS;
@@ -35,6 +36,8 @@ pub(crate) struct Open {
     pub(crate) path: String,
     pub(crate) access: u32,
     pub(crate) listing: Option<Listing>,
+    /// The key of its lease.
+    pub(crate) lease: Option<[u8; 16]>,
 }
 
 /// What CREATE asks for.
@@ -45,6 +48,7 @@ struct Wish<'a> {
     path: String,
     /// Names of the create contexts.
     contexts: Vec<&'a [u8]>,
+    lease: Option<lease::Asked>,
 }
 
 impl Connection {
@@ -68,10 +72,12 @@ impl Connection {
         let node = self.find(&wish.path, wish.disposition)?;
         permit(node, &wish)?;
         let access = if wish.access & BROAD_ACCESS != 0 { READ_ACCESS } else { wish.access };
-        let contexts = reply_contexts(node, &wish.contexts);
+        let lease = self.lease(wish.lease);
+        let lease_data = lease.as_ref().map(|lease| self.lease_data(lease));
+        let contexts = reply_contexts(node, &wish.contexts, lease_data);
         let mut body = Vec::new();
         body.u16(89);
-        body.u16(0);
+        body.u16(if lease.is_some() { 0xFF } else { 0 });
         body.u32(FILE_OPENED);
         put_attributes(&mut body, node);
         body.u32(0);
@@ -81,7 +87,17 @@ impl Connection {
         body.u32(contexts.len() as u32);
         body.put(&contexts);
         let (session_id, tree_id) = (chain.session_id, chain.tree_id);
-        self.opens.insert(id, Open { session_id, tree_id, path: wish.path, access, listing: None });
+        self.opens.insert(
+            id,
+            Open {
+                session_id,
+                tree_id,
+                path: wish.path,
+                access,
+                listing: None,
+                lease: lease.map(|lease| lease.key),
+            },
+        );
         chain.file = Some(id);
         Ok(body.into())
     }
@@ -156,7 +172,9 @@ impl<'a> Wish<'a> {
     fn decode(request: &Request<'a>) -> Result<Self, Status> {
         let mut body = request.body();
         body.structure_size(57)?;
-        body.skip(22)?;
+        body.skip(1)?;
+        let oplock_level = body.u8()?;
+        body.skip(20)?;
         let access = body.u32()?;
         body.skip(8)?;
         let (disposition, options) = (body.u32()?, body.u32()?);
@@ -175,24 +193,38 @@ impl<'a> Wish<'a> {
         {
             return Err(Status::OBJECT_NAME_INVALID);
         }
-        let contexts = match contexts_len {
-            0 => Vec::new(),
-            len => context_names(body.slice(contexts_offset as usize, len as usize)?)?,
-        };
-        Ok(Wish { access, disposition, options, path, contexts })
+        let list = body.slice(contexts_offset as usize, contexts_len as usize)?;
+        let contexts = contexts(list)?;
+        let lease = contexts.iter().find(|(name, _)| *name == lease::NAME);
+        let lease = lease.map(|(_, data)| lease::Asked::decode(data)).transpose()?;
+        // The oplock level says whether there is one.
+        if lease.is_some() != (oplock_level == 0xFF) {
+            return Err(Status::INVALID_PARAMETER);
+        }
+        let contexts = contexts.into_iter().map(|(name, _)| name).collect();
+        Ok(Wish { access, disposition, options, path, contexts, lease })
     }
 }
 
-/// Names of a chain of create contexts (MS-SMB2 2.2.13.2).
-fn context_names(mut list: &[u8]) -> Result<Vec<&[u8]>, Status> {
-    let mut names = Vec::new();
+/// Its name and its data.
+type Context<'a> = (&'a [u8], &'a [u8]);
+
+/// A chain of create contexts (MS-SMB2 2.2.13.2).
+fn contexts(mut list: &[u8]) -> Result<Vec<Context<'_>>, Status> {
+    let mut contexts = Vec::new();
+    if list.is_empty() {
+        return Ok(contexts);
+    }
     loop {
         let mut reader = Reader::new(list);
         let next = reader.u32()? as usize;
         let (offset, len) = (reader.u16()?, reader.u16()?);
-        names.push(reader.slice(offset.into(), len.into())?);
+        reader.skip(2)?;
+        let (data_offset, data_len) = (reader.u16()?, reader.u32()?);
+        let name = reader.slice(offset.into(), len.into())?;
+        contexts.push((name, reader.slice(data_offset.into(), data_len as usize)?));
         if next == 0 {
-            return Ok(names);
+            return Ok(contexts);
         }
         if next < 16 {
             return Err(Status::INVALID_PARAMETER);
@@ -201,8 +233,8 @@ fn context_names(mut list: &[u8]) -> Result<Vec<&[u8]>, Status> {
     }
 }
 
-/// Answers MxAc (what is allowed) and QFid (which file on which volume).
-fn reply_contexts(node: &Node, asked: &[&[u8]]) -> Vec<u8> {
+/// Answers MxAc (what is allowed) and QFid (which file on which volume), and says what lease is granted.
+fn reply_contexts(node: &Node, asked: &[&[u8]], lease: Option<Vec<u8>>) -> Vec<u8> {
     let mut answers = Vec::new();
     for &name in asked {
         let mut data = Vec::new();
@@ -220,6 +252,7 @@ fn reply_contexts(node: &Node, asked: &[&[u8]]) -> Vec<u8> {
         }
         answers.push((name, data));
     }
+    answers.extend(lease.map(|data| (lease::NAME, data)));
     let mut out = Vec::new();
     for (i, (name, data)) in answers.iter().enumerate() {
         let len = 24 + data.len().next_multiple_of(8);

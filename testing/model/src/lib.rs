@@ -33,6 +33,7 @@ mod entropy;
 mod header;
 mod ioctl;
 mod kdf;
+mod lease;
 mod lie;
 mod listing;
 mod model;

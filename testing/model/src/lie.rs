@@ -40,6 +40,29 @@ pub enum Lie {
         /// Which READ.
         nth: usize,
     },
+    /// Such a notification goes in the place of each READ reply, and behind the reply to each acknowledgment of one.
+    OplockBreaksForEver,
+
+    // Leases, which `Config::leases` offers. Breaks want an acknowledgment.
+    /// The lease that was asked for is granted under another key.
+    LeaseOtherKey,
+    /// The right to write is granted with it.
+    LeaseOfMore,
+    /// Who opens a file without asking for a lease is granted one.
+    LeaseUnasked,
+    /// The lease of the file is broken before the `nth` frame with a READ reply.
+    LeaseBreak {
+        /// Which READ.
+        nth: usize,
+    },
+    /// A lease that nobody has is broken before each frame with a READ reply.
+    LeaseBreakUnknown,
+    /// The lease of the file is broken again and again before each frame with a READ reply.
+    LeaseBreaksForEver,
+    /// Legal: QUERY_INFO says that the file is deleted and still open.
+    DeletePending,
+    /// Legal: QUERY_INFO says that the file has no name any more.
+    NoLinks,
 
     // Signatures.
     /// One bit of the `nth` signature is wrong; the final SESSION_SETUP reply has the first one.

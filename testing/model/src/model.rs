@@ -1,7 +1,8 @@
 //! The public face: framing in, frames out.
 
+use crate::arrange::Message;
 use crate::connection::Connection;
-use crate::{Command, Config, Lie, Record};
+use crate::{Command, Config, Lie, Record, Tree};
 
 /// Bytes after which the model takes a frame for garbage and closes.
 const FRAME_MAX: usize = 0x00FF_FFFF;
@@ -103,6 +104,34 @@ impl Model {
     /// Acknowledgments of oplock breaks received.
     pub fn oplock_acknowledgments(&self) -> usize {
         self.connection.account.oplock_acknowledgments
+    }
+
+    /// Acknowledgments of lease breaks received.
+    pub fn lease_acknowledgments(&self) -> usize {
+        self.connection.account.lease_acknowledgments
+    }
+
+    /// Another client changes what is in the share. Who has something open is told nothing.
+    pub fn change(&mut self, change: impl FnOnce(Tree) -> Tree) {
+        let tree = &mut self.connection.config.tree;
+        *tree = change(std::mem::take(tree));
+    }
+
+    /// Another client renames a file. What has it open goes with it, and is told nothing.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        self.connection.config.tree.rename(from, to);
+        let opens = self.connection.opens.values_mut();
+        opens.filter(|open| open.path == from).for_each(|open| open.path = to.to_owned());
+    }
+
+    /// The leases of who has the file open are broken, down to reading.
+    pub fn break_leases(&mut self, path: &str) {
+        let connection = &mut self.connection;
+        let files = connection.opens.iter().filter(|(_, open)| open.path == path).map(|(file, _)| *file);
+        for file in files.collect::<Vec<_>>() {
+            let Some(reply) = connection.lease_break(file) else { continue };
+            self.frames.push(connection.assemble(Message::new(vec![reply], &None)));
+        }
     }
 
     /// Whether the last authentication carried a message integrity code (which was right).

@@ -7,6 +7,7 @@ use crate::spnego;
 use crate::wire::{Put, Reader, pad8};
 use crate::{Cipher, Dialect, Lie, Sealing, Signing, Status};
 
+const CAP_LEASING: u32 = 0x02;
 const CAP_LARGE_MTU: u32 = 0x04;
 const CAP_ENCRYPTION: u32 = 0x40;
 
@@ -51,6 +52,7 @@ impl Connection {
         let signing = self.choose_signing(dialect, &offer.contexts);
         let encryption_cap = if dialect < Dialect::V311 && cipher.is_some() { CAP_ENCRYPTION } else { 0 };
         let large_mtu = if dialect > Dialect::V202 { CAP_LARGE_MTU } else { 0 };
+        let leasing = if self.config.leases && dialect > Dialect::V202 { CAP_LEASING } else { 0 };
         let mut preauth = Preauth::new();
         preauth.update(request.message);
         let negotiated = Negotiated {
@@ -58,7 +60,7 @@ impl Connection {
             cipher,
             signing,
             preauth,
-            capabilities: large_mtu | encryption_cap,
+            capabilities: large_mtu | encryption_cap | leasing,
             client: offer.validation,
         };
         let contexts = self.encode_contexts(&negotiated, &offer.contexts);

@@ -9,6 +9,10 @@ use crate::{Command, Status};
 impl Connection {
     pub(crate) fn oplock_break(&mut self, chain: &mut Chain, request: &Request) -> Handled {
         let mut body = request.body();
+        if body.u16()? == 36 {
+            return self.lease_acknowledgment(&mut body);
+        }
+        let mut body = request.body();
         body.structure_size(24)?;
         body.skip(6)?;
         let id = self.handle(chain, &mut body)?;
@@ -19,6 +23,11 @@ impl Connection {
 
 /// A notification that breaks the oplock of `file` to none.
 pub(crate) fn notification(file: u64) -> Reply {
+    unsolicited(encode(file))
+}
+
+/// A notification with this body.
+pub(crate) fn unsolicited(body: Vec<u8>) -> Reply {
     let header = Header {
         credit_charge: 0,
         status: Status::SUCCESS,
@@ -33,7 +42,7 @@ pub(crate) fn notification(file: u64) -> Reply {
         session_id: 0,
         signature: [0; 16],
     };
-    Reply { header, body: encode(file), signer: None, file: None, next_command: None }
+    Reply { header, body, signer: None, file: None, next_command: None }
 }
 
 /// The same 24 bytes as notification and as response.

@@ -5,7 +5,7 @@ use crate::create::{VOLUME, allocation, put_attributes, put_times};
 use crate::header::{self, Request};
 use crate::tree::Node;
 use crate::wire::{Put, utf16};
-use crate::{Config, Status};
+use crate::{Config, Lie, Status};
 
 const FILE: u8 = 1;
 const FILESYSTEM: u8 = 2;
@@ -36,7 +36,11 @@ impl Connection {
         }
         let open = self.opens.get(&id).ok_or(Status::FILE_CLOSED)?;
         let information = match kind {
-            FILE => file(class, self.node(id)?, open.access, &open.path)?,
+            FILE => {
+                let links = u32::from(!self.lies(Lie::NoLinks));
+                let standing = Standing { links, delete_pending: self.lies(Lie::DeletePending) };
+                file(class, self.node(id)?, open.access, &open.path, &standing)?
+            }
             FILESYSTEM => filesystem(class, &self.config)?,
             _ => return Err(Status::NOT_SUPPORTED),
         };
@@ -61,12 +65,18 @@ impl Information {
     }
 }
 
-fn file(class: u8, node: &Node, access: u32, path: &str) -> Result<Information, Status> {
+/// Whether the file is still there for those who have not opened it.
+struct Standing {
+    links: u32,
+    delete_pending: bool,
+}
+
+fn file(class: u8, node: &Node, access: u32, path: &str, standing: &Standing) -> Result<Information, Status> {
     let mut out = Vec::new();
     let mut fixed_len = None;
     match class {
         4 => put_basic(&mut out, node),
-        5 => put_standard(&mut out, node),
+        5 => put_standard(&mut out, node, standing),
         6 => out.u64(node.id),
         7 => out.u32(0),
         8 => out.u32(access),
@@ -74,7 +84,7 @@ fn file(class: u8, node: &Node, access: u32, path: &str) -> Result<Information, 
         16 | 17 => out.u32(0),
         18 => {
             put_basic(&mut out, node);
-            put_standard(&mut out, node);
+            put_standard(&mut out, node, standing);
             out.u64(node.id);
             out.u32(0);
             out.u32(access);
@@ -158,11 +168,11 @@ fn put_basic(out: &mut Vec<u8>, node: &Node) {
     out.u32(0);
 }
 
-fn put_standard(out: &mut Vec<u8>, node: &Node) {
+fn put_standard(out: &mut Vec<u8>, node: &Node, standing: &Standing) {
     out.u64(allocation(node));
     out.u64(node.len());
-    out.u32(1);
-    out.u8(0);
+    out.u32(standing.links);
+    out.u8(standing.delete_pending.into());
     out.u8(node.is_directory().into());
     out.u16(0);
 }

@@ -246,6 +246,14 @@ impl Tree {
         self
     }
 
+    /// Gives what stands at `from` the name `to`, in place of what stands there; nothing happens if nothing stands at `from`.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        if let Some(node) = self.nodes.remove(&key(from)) {
+            let name = to.rsplit(['/', '\\']).next().unwrap_or(to).into();
+            self.nodes.insert(key(to), Node { name, ..node });
+        }
+    }
+
     /// What stands at `path`.
     pub fn get(&self, path: &str) -> Option<&Node> {
         self.nodes.get(&key(path))

@@ -125,6 +125,7 @@ fn smb_decoders(bytes: &[u8]) {
     let _ = smb::session_setup::Response::decode(bytes);
     let _ = smb::tree_connect::Response::decode(bytes);
     let _ = smb::create::Response::decode(bytes);
+    let _ = smb::lease::Response::decode(bytes);
     let _ = smb::close::Response::decode(bytes);
     let _ = smb::echo::Response::decode(bytes);
     let _ = smb::read::Head::decode(bytes);

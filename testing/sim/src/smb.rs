@@ -9,6 +9,9 @@ use pagewire::smb::{Dialect, Smb};
 use pagewire_hostile::{Server, Setup};
 use pagewire_model::{Cipher, Config, Content, Kind, Lie, Model, Sealing, Signing, Status, Tree};
 
+/// A client that keeps files, where the server grants leases.
+pub type Keeping = Smb<'static, 2>;
+
 /// A client and a server that speak SMB.
 #[derive(Debug)]
 pub struct SmbSide {
@@ -107,6 +110,7 @@ fn config(dice: &mut Dice, setup: Setup, content: Content) -> Config {
         max_read_size: dice.one_of(&[512, 4096, 10_000, 65_536, 1 << 20]),
         credits_max: dice.one_of(&[1, 2, 3, 8, 512]),
         seed: [dice.any() as u8; 32],
+        leases: dice.once_in(2),
         lies: habits(dice, sealing),
         ..Config::default()
     }
@@ -121,6 +125,8 @@ fn habits(dice: &mut Dice, sealing: Sealing) -> Vec<Lie> {
     habits.push(dice.one_of(&[Lie::KeepAlives, Lie::NameDotDot, Lie::ZeroGuid]));
     habits.push(dice.one_of(&[Lie::DataGap, Lie::ShortReads(short)]));
     habits.push(Lie::OplockBreak { nth: 1 + dice.below(4) });
+    habits.push(Lie::LeaseBreak { nth: 1 + dice.below(4) });
+    habits.push(dice.one_of(&[Lie::LeaseUnasked, Lie::LeaseBreakUnknown, Lie::NoLinks, Lie::DeletePending]));
     habits.push(dice.one_of(&[
         Lie::RangesRefused(Status::NOT_SUPPORTED),
         Lie::RangesRefused(Status::INVALID_DEVICE_REQUEST),
@@ -190,6 +196,9 @@ fn lie(dice: &mut Dice) -> Lie {
         Lie::WrongCommand,
         Lie::PendingTimes(17),
         Lie::PendingForEver,
+        Lie::LeaseOtherKey,
+        Lie::LeaseOfMore,
+        Lie::LeaseBreaksForEver,
         Lie::SignatureWrong { nth },
         Lie::Unsigned { nth },
         Lie::SealTagWrong { nth },
@@ -237,7 +246,7 @@ fn lie(dice: &mut Dice) -> Lie {
 }
 
 impl Side for SmbSide {
-    type Protocol = Smb<'static>;
+    type Protocol = Keeping;
     type End = Server;
     const FRAGMENTS: bool = false;
 
@@ -251,8 +260,8 @@ impl Side for SmbSide {
         format!("smb {protection}")
     }
 
-    fn protocol(&self, _: usize) -> Smb<'static> {
-        Smb::new(self.setup.config())
+    fn protocol(&self, _: usize) -> Keeping {
+        Smb::keeping(self.setup.config())
     }
 
     fn server(&self) -> Server {

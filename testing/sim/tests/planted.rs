@@ -3,14 +3,14 @@
 use pagewire::inflight::Inflight;
 use pagewire::plan::Limits;
 use pagewire::protocol::{Answer, Ask, EntryAt, Head, Left, Link as Symlink, Mark, Progress, RangeAt, Reply};
-use pagewire::smb::{Dialect, Smb};
+use pagewire::smb::Dialect;
 use pagewire::{Error, Outbox, Protocol, compound::Cost};
 use pagewire_hostile::{Server, Setup};
 use pagewire_line::{Chunks, Heard, Link};
 use pagewire_model::{Config, Lie, Tree};
 use pagewire_sim::noise::{Fault, Strike};
 use pagewire_sim::program::Act;
-use pagewire_sim::smb::SmbSide;
+use pagewire_sim::smb::{Keeping, SmbSide};
 use pagewire_sim::{Side, Truth, Twist, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -62,7 +62,7 @@ enum Bug {
 
 /// SMB with a bug.
 #[derive(Debug)]
-struct Buggy(Smb<'static>, Bug);
+struct Buggy(Keeping, Bug);
 
 impl Buggy {
     fn believes(&self, verified: Result<(), Error>) -> Result<(), Error> {
@@ -71,9 +71,9 @@ impl Buggy {
 }
 
 impl Protocol for Buggy {
-    type Handle = <Smb<'static> as Protocol>::Handle;
-    type Stage = <Smb<'static> as Protocol>::Stage;
-    type Holes = <Smb<'static> as Protocol>::Holes;
+    type Handle = <Keeping as Protocol>::Handle;
+    type Stage = <Keeping as Protocol>::Stage;
+    type Holes = <Keeping as Protocol>::Holes;
 
     fn frame_end(&mut self) -> Result<(), Error> {
         let verified = self.0.frame_end();
@@ -215,14 +215,14 @@ impl Link for Decaying {
 struct Decay(SmbSide);
 
 impl Side for Decay {
-    type Protocol = Smb<'static>;
+    type Protocol = Keeping;
     type End = Decaying;
     const FRAGMENTS: bool = false;
 
     fn name(&self) -> String {
         self.0.name()
     }
-    fn protocol(&self, phase: usize) -> Smb<'static> {
+    fn protocol(&self, phase: usize) -> Keeping {
         self.0.protocol(phase)
     }
     fn server(&self) -> Decaying {

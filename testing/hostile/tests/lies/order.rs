@@ -122,6 +122,12 @@ fn an_oplock_that_breaks_in_the_middle_of_a_read_is_acknowledged_once() {
 }
 
 #[test]
+fn an_oplock_that_breaks_again_with_each_acknowledgment_is_no_reply() {
+    let error = Error::Misbehaved("frame after frame and no reply");
+    fails_before_any_byte(Lie::OplockBreaksForEver, error);
+}
+
+#[test]
 fn whatever_is_odd_and_legal_may_come_together() {
     let legal = [Lie::KeepAlives, Lie::DataGap, Lie::ShortReads(1500), Lie::NameDotDot];
     // Not both: a reply would come before the word that it is still to come.
