@@ -7,6 +7,7 @@ mod ahead;
 pub mod call;
 pub mod fetch;
 mod filling;
+pub mod lane;
 pub mod list;
 pub mod map;
 mod mapping;

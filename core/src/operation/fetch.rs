@@ -1,14 +1,14 @@
 //! Reads files by their paths: opened, read and closed, several side by side.
 
 use super::filling::Filling;
+use super::lane::{Lane, State, head_of};
 use super::{Arrival, Content, Job, Lend, Operation};
 use crate::attributes::Attributes;
 use crate::error::Error;
 use crate::inflight::{Slot, Ticket};
-use crate::limits::HOLE_LEN_MIN;
 use crate::outgoing::Outbox;
 use crate::page::{self, Sink};
-use crate::protocol::{Answer, Ask, File, Progress, Protocol};
+use crate::protocol::{File, Progress, Protocol};
 use crate::segment::Extent;
 
 /// Reads one file after another and lends them in the order of their paths, while those behind are opened and read
@@ -38,54 +38,6 @@ pub struct Fetch<'l, 'p, P: Protocol> {
     reads: Reads,
     place: Place,
     current: Current,
-}
-
-/// Memory for one file that is opened and read besides others.
-#[derive(Debug)]
-pub struct Lane<'p, P: Protocol> {
-    path: &'p str,
-    stage: P::Stage,
-    state: State,
-    file: Option<File<P::Handle>>,
-    failed: Option<Error>,
-    /// How much of the file's start is there.
-    has: u32,
-    /// Nothing is in flight for it.
-    idle: bool,
-}
-
-impl<P: Protocol> Lane<'_, P> {
-    /// One without a file.
-    pub fn new() -> Self {
-        Lane {
-            path: "",
-            stage: P::Stage::default(),
-            state: State::Free,
-            file: None,
-            failed: None,
-            has: 0,
-            idle: true,
-        }
-    }
-
-    /// The file that a [`Fetch`] which was dropped has left open.
-    pub fn left_open(&self) -> Option<File<P::Handle>> {
-        self.file.filter(|_| self.state != State::Free)
-    }
-}
-
-impl<P: Protocol> Default for Lane<'_, P> {
-    fn default() -> Self {
-        Lane::new()
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Free,
-    Reading,
-    /// Only to be closed.
-    Over,
 }
 
 /// What the tail does.
@@ -303,114 +255,9 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
     }
 }
 
-/// How much of the start of a file is lent from the heads: nothing of one with holes, which are told to who reads the tail, unless
-/// it is so short that none would be.
-fn head_of(attributes: &Attributes, head_len: u32) -> u32 {
-    let may_have_holes = attributes.sparse && attributes.len >= HOLE_LEN_MIN;
-    if may_have_holes { 0 } else { attributes.len.min(head_len.into()) as u32 }
-}
-
 /// Where in the memory for heads that of a lane starts.
 const fn head_at(lane: usize, head_len: u32) -> usize {
     lane.saturating_mul(head_len as usize)
-}
-
-impl<P: Protocol> Lane<'_, P> {
-    /// Sends all that it has to send now: with many lanes, to begin at the first one after each request takes long.
-    fn send(&mut self, head_len: u32, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        let mut sent = None;
-        loop {
-            // Each `Sent` takes a slot or room in `tx`.
-            match self.poll(head_len, protocol, out)? {
-                Progress::Sent => sent = Some(Progress::Sent),
-                progress => return Ok(sent.unwrap_or(progress)),
-            }
-        }
-    }
-
-    fn poll(&mut self, head_len: u32, protocol: &mut P, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
-        self.idle = out.in_flight() == 0;
-        let progress = match (self.state, self.file) {
-            (State::Free, _) => return Ok(Progress::Complete),
-            (State::Over, Some(file)) => return self.close(file.handle, protocol, out),
-            (State::Over, None) => {
-                self.state = State::Free;
-                return Ok(Progress::Complete);
-            }
-            (State::Reading, _) if self.failed.is_some() => return Ok(Progress::Wait),
-            (State::Reading, Some(file)) => self.ask_head(file, head_len, protocol, out),
-            (State::Reading, None) => {
-                protocol.ask(Ask::Open { path: self.path, first: head_len }, &mut self.stage, out)
-            }
-        };
-        match progress {
-            Ok(Progress::Complete) => Ok(Progress::Wait),
-            Err(error) if !error.is_fatal() => {
-                self.failed = Some(error);
-                Ok(Progress::Wait)
-            }
-            progress => progress,
-        }
-    }
-
-    /// Nobody waits for the reply.
-    fn close(
-        &mut self,
-        handle: P::Handle,
-        protocol: &mut P,
-        out: &mut Outbox<'_, '_>,
-    ) -> Result<Progress, Error> {
-        let progress = protocol.ask(Ask::Close { handle }, &mut P::Stage::default(), out)?;
-        if progress != Progress::Wait {
-            self.state = State::Free;
-        }
-        Ok(progress)
-    }
-
-    /// Asks for what of the head did not come with the file.
-    fn ask_head(
-        &mut self,
-        file: File<P::Handle>,
-        head_len: u32,
-        protocol: &mut P,
-        out: &mut Outbox<'_, '_>,
-    ) -> Result<Progress, Error> {
-        let want = head_of(&file.attributes, head_len);
-        let limits = protocol.limits();
-        let rest = crate::plan::next(self.has.into(), want.into(), head_len, &limits);
-        match rest.filter(|_| out.in_flight() == 0) {
-            Some(extent) => {
-                protocol.ask(Ask::Read { handle: file.handle, extent, sparse: false }, &mut self.stage, out)
-            }
-            None => Ok(Progress::Wait),
-        }
-    }
-
-    fn answer(&mut self, slot: &Slot, brought: u32, answer: Answer<P::Handle>) -> Result<(), Error> {
-        match (answer, &mut self.file) {
-            (Answer::Opened(file), None) => {
-                self.file = Some(file);
-                self.brings(slot.extent, brought);
-            }
-            (Answer::Data, _) if brought == 0 => {
-                return Err(Error::Misbehaved("a read brought no data and no end of file"));
-            }
-            (Answer::Data, _) => self.brings(slot.extent, brought),
-            // The file has become shorter since it was opened.
-            (Answer::EndOfFile, Some(file)) => {
-                file.attributes.len = file.attributes.len.min(slot.extent.offset);
-            }
-            (Answer::Nothing | Answer::Again | Answer::EndOfFile, _) => {}
-            _ => return Err(Error::Misbehaved("a reply brought another thing than was asked for")),
-        }
-        Ok(())
-    }
-
-    fn brings(&mut self, extent: Extent, brought: u32) {
-        if extent.offset == self.has.into() {
-            self.has = self.has.saturating_add(brought);
-        }
-    }
 }
 
 impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {

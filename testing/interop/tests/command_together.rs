@@ -18,8 +18,13 @@ fn smb(lab: &Lab) -> impl Fn(&str) -> String {
 }
 
 fn round_trips(output: &Output) -> u32 {
+    counted(output, "round_trips")
+}
+
+/// A number of `--stats json`.
+fn counted(output: &Output, what: &str) -> u32 {
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let (_, rest) = stderr.split_once(r#""round_trips":"#).unwrap_or_else(|| panic!("{stderr}"));
+    let (_, rest) = stderr.split_once(&format!(r#""{what}":"#)).unwrap_or_else(|| panic!("{stderr}"));
     rest.split(',').next().unwrap().parse().unwrap()
 }
 
@@ -72,6 +77,23 @@ fn a_hundred_files_take_a_handful_of_round_trips() {
     let trips = [&all, &partial, &default].map(round_trips);
     println!("100 files of 4 KiB: {trips:?} round trips: 64 in flight, one of 101 missing, 4 in flight");
     assert!(trips[0] < 12 && trips[1] < 12 && trips[2] < 60, "{trips:?}");
+}
+
+#[test]
+fn a_password_that_is_refused_is_tried_once_and_told_once_however_many_files_are_wanted() {
+    let Some(lab) = Lab::find() else { return };
+    let url = smb(&lab);
+    for count in [1, 4, 100] {
+        let urls = hundred().into_iter().take(count).map(|path| url(&path));
+        let mut command = pagewire();
+        command.env("PAGEWIRE_PASSWORD", "wrong").args(["cat", "--stats", "json"]).args(urls);
+        let refused = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(6), "{count}: {refused:?}");
+        // NEGOTIATE, and SESSION_SETUP twice.
+        assert_eq!(counted(&refused, "requests"), 3, "{count}: {refused:?}");
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(told.matches("pagewire: ").count(), 1, "{told}");
+    }
 }
 
 /// Files of many lengths, some of which cannot be had.
