@@ -89,6 +89,7 @@ impl<'s, P: Protocol> Client<'s, P> {
                 now: Millis(0),
                 pauses: Pauses::new(),
                 read_len_max: u32::MAX,
+                asks: false,
             },
             rx: storage.rx,
             filled: 0,
@@ -118,7 +119,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         }
         self.ticket = self.ticket.next().ok_or(Error::Invalid("no tickets are left"))?;
         self.connected();
-        (self.out.sent, self.out.encoded, self.idle_frames) = (0, 0, 0);
+        (self.out.sent, self.out.encoded, self.out.asks, self.idle_frames) = (0, 0, false, 0);
         (self.poison, self.notice, self.failed, self.waits) = (None, None, None, false);
         self.protocol = protocol;
         Ok(())
@@ -221,7 +222,7 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// `len` bytes of what the last step gave to transmit were handed to the transport. 0 is allowed.
     pub fn transmitted(&mut self, len: usize) {
-        if self.out.transmitted(len) > 0 {
+        if self.out.transmitted(len) {
             self.renew();
         }
     }
@@ -300,7 +301,8 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.adopt(job)?;
         if !self.waits {
             self.renew();
-        } else if self.deadline <= self.out.now {
+        } else if self.deadline <= self.out.now && (self.frame.begun() || !self.out.inflight.has_landed()) {
+            // What came in time and is whole is looked at first.
             self.fail_and_wipe(job, Error::TimedOut);
             return Err(Error::TimedOut);
         }
@@ -420,8 +422,10 @@ impl<'s, P: Protocol> Client<'s, P> {
         if mine && !matches!(answer, Ok(Answer::Again) | Err(_)) {
             self.out.pauses.answered();
         }
-        // As `renew` does, while the message is looked at.
-        (self.progress, self.deadline) = (0, self.out.now.after(self.timeout_ms));
+        if mine {
+            // As `renew` does, while the message is looked at.
+            (self.progress, self.deadline) = (0, self.out.now.after(self.timeout_ms));
+        }
         let outcome = match answer {
             Ok(answer) if mine => {
                 let arrival = Arrival { slot, landed, answer, message, protocol: &self.protocol };
@@ -448,8 +452,10 @@ impl<'s, P: Protocol> Client<'s, P> {
         if slot.interims > limits::INTERIM_MAX {
             return Err(Error::Misbehaved("the server says for ever that a reply is still to come"));
         }
+        if slot.ticket.is_of(self.ticket) {
+            self.renew();
+        }
         self.out.inflight.insert(slot);
-        self.renew();
         Ok(())
     }
 }

@@ -66,8 +66,8 @@ pub const RECOVERIES_MAX: u32 = 8;
 /// way. More of them would only be shorter, and each has its price on both sides.
 pub const SHARES: usize = 4;
 
-/// So many bytes of a frame count as progress and renew the deadline. A line of 33 bytes a second still
-/// passes with the default time-out.
+/// So many bytes of one frame count as progress and renew the deadline, as a reply does that the operation awaits.
+/// A line of 33 bytes a second still passes with the default time-out.
 pub const PROGRESS_LEN: u32 = 1024;
 
 /// How long the server may stay silent unless the caller says otherwise.

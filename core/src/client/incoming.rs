@@ -221,7 +221,8 @@ impl<P: Protocol> Client<'_, P> {
     fn frame_ends(&mut self) -> Result<(), Error> {
         self.frame = Frame::new();
         self.protocol.frame_end()?;
-        self.renew();
+        // Replies renew the deadline. What is short and none does not add up.
+        self.progress = 0;
         self.poison.map_or(Ok(()), Err)
     }
 }

@@ -1,7 +1,7 @@
 //! The command with many URLs: small files come side by side, and nothing else that it promises is different.
 
 use pagewire_interop::command::pagewire;
-use pagewire_interop::cut::cut_after;
+use pagewire_interop::cut::{cut_after, cut_and_stay_away};
 use pagewire_interop::{Lab, nfs_address};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -200,6 +200,25 @@ fn a_connection_that_is_lost_takes_nothing_with_it_or_one_file_if_it_is_not_to_b
         assert!(stderr.contains(r#""connections":2,"#), "{stderr}");
         let lost = paths.iter().position(|path| !dir.join(&path[5..]).exists()).unwrap();
         holds(&dir, &lab, &[&paths[..lost], &paths[lost + 1..]].concat());
+        fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_comes_back_only_after_a_while_has_the_rest_of_the_files_too() {
+    let Some(lab) = Lab::find() else { return };
+    let names = hundred();
+    let paths: Vec<&str> = names.iter().map(String::as_str).collect();
+    for (retries, code) in [("6", 0), ("1", 9)] {
+        let dir = scratch(&format!("away-{retries}"));
+        let server = cut_and_stay_away(lab.samba.clone(), 200_000, 3);
+        let args = ["get", "--retries", retries, "--stats", "json", "-O", dir.to_str().unwrap()];
+        let output = run(&args, &paths, |path| format!("smb://lab@{server}/data/{path}"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let there = paths.iter().take_while(|path| dir.join(&path[5..]).exists()).count();
+        holds(&dir, &lab, &paths[..there]);
+        assert_eq!(there == paths.len(), code == 0, "{there}: {stderr}");
         fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -4,10 +4,12 @@ use pagewire_interop::command::pagewire;
 use pagewire_interop::cut::cut_after;
 use pagewire_interop::{Lab, nfs_address};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// Where the server is stopped: far from the end, with more in flight.
 const CUT_AT: usize = 100 << 20;
@@ -167,6 +169,40 @@ fn a_connection_that_is_cut_early_in_a_file_takes_nothing_with_it() {
             assert!(stdout == content, "{url} after {len}");
             assert!(stats.contains(r#""connections":2"#), "{url} after {len}: {stats}");
         }
+    }
+}
+
+/// Samba forgets the tree connects of the share `data`, and whatever is open in them.
+fn forget(lab: &Lab) {
+    let conf = format!("--configfile={}", lab.samba_conf.display());
+    let status = Command::new("smbcontrol").args([&conf, "smbd", "close-share", "data"]).status();
+    assert!(status.expect("smbcontrol is there").success());
+    thread::sleep(Duration::from_millis(500));
+}
+
+#[test]
+fn what_a_server_has_forgotten_between_two_files_is_made_anew() {
+    let Some(lab) = Lab::find() else { return };
+    // Where the first is longer than a head, it is told of it that it did not change after its end.
+    for size in [65_536, 1_048_577] {
+        let paths = [format!("size-{size}"), "small.txt".into()];
+        let mut command = pagewire();
+        command.args(["cat", "--stats", "json"]);
+        command.args(paths.iter().map(|path| format!("smb://lab@{}/data/{path}", lab.samba)));
+        // The first does not fit into the pipe, which holds it up when all of it is there.
+        let (mut came, mut pipe) = io::pipe().unwrap();
+        pipe.write_all(b"full").unwrap();
+        let child = command.stdin(Stdio::null()).stdout(pipe).stderr(Stdio::piped()).spawn().unwrap();
+        drop(command);
+        thread::sleep(Duration::from_millis(500));
+        forget(&lab);
+        let mut content = Vec::new();
+        came.read_to_end(&mut content).unwrap();
+        let (code, stats) = end(child);
+        assert_eq!(code, Some(0), "{paths:?}: {stats}");
+        let files = paths.iter().map(|path| fs::read(lab.files.join(path)).unwrap());
+        assert!(content[4..] == files.collect::<Vec<_>>().concat(), "{paths:?}");
+        assert!(stats.contains(r#""connections":2"#), "{paths:?}: {stats}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use super::failure::{Cause, Exit, Failure};
 use super::output::Output;
-use super::retries::Retries;
+use super::retries::{Retries, persist};
 use super::session::Session;
 use super::url::Url;
 use pagewire::{Attributes, Fetched, Kind, Sink};
@@ -37,18 +37,13 @@ impl<'c> Coming<'c> {
     ) -> Result<Attributes, Failure> {
         let head_len = head.len() as u64;
         let mut outcome = session.fetch(self.url, head, pages, &mut |part| self.take(part));
-        let (mut retries, mut from) = (Retries::new(retries), 0);
-        // Who was never let in is not let in by trying again.
-        let was_let_in = !session.is_shut_out();
-        while let Err(failure) = &outcome
-            && (failure.is_lost() || failure.is_expired() && self.at > 0)
-            && was_let_in
-        {
+        let (mut again, mut from) = (Retries::new(retries), 0);
+        while outcome.as_ref().is_err_and(Failure::is_cured_by_connecting) && session.was_let_in() {
             if self.at > from {
                 from = self.at;
-                retries.renew();
+                again.renew();
             }
-            if !retries.wait() {
+            if !again.wait() {
                 break;
             }
             outcome = self.goes_on(session, (head, pages));
@@ -61,7 +56,7 @@ impl<'c> Coming<'c> {
         // What came with the opening is of one version. Closed by now: Samba tells the times that a file had when it was
         // opened for as long as it is open.
         if self.end != opened.len || self.end > head_len {
-            must_be_unchanged(session, self.url, &opened, self.end)?;
+            persist(session, retries, |session| must_be_unchanged(session, self.url, &opened, self.end))?;
         }
         self.out.end().map_err(|error| destination.failure(error))?;
         Ok(opened)

@@ -33,7 +33,10 @@ pub struct Connection<'m, P: Spoken> {
     /// The transport broke: the engine cannot know.
     cut: bool,
     dial: Dial<'m, P>,
+    /// Only who was let in connects anew.
     reconnects: u32,
+    /// Requests of the connections before this one.
+    asked_before: u64,
 }
 
 /// What makes a connection, and makes it anew: nothing of one outlives it.
@@ -49,7 +52,11 @@ impl<P: Spoken> Session for Connection<'_, P> {
     }
 
     fn is_shut_out(&self) -> bool {
-        self.client.counters().requests > 0 && !self.is_connected()
+        !self.is_connected() && (self.is_lost() || self.client.counters().requests > self.asked_before)
+    }
+
+    fn was_let_in(&self) -> bool {
+        self.is_connected() || self.reconnects > 0
     }
 
     fn is_connected(&self) -> bool {
@@ -112,6 +119,7 @@ impl<P: Spoken> Session for Connection<'_, P> {
         let restarted = self.client.restart(protocol);
         (self.io, self.file, self.cut) = (io, None, false);
         self.reconnects += 1;
+        self.asked_before = self.client.counters().requests;
         restarted.map_err(|error| self.failure(format!("connecting to {}", self.place), Cause::Engine(error)))
     }
 
@@ -238,8 +246,19 @@ impl<'m, P: Spoken> Connection<'m, P> {
         client.set_timeout_ms(u32::try_from(target.timeout.as_millis()).unwrap_or(u32::MAX));
         client.set_read_len_max(read_len);
         target.pauses_max.into_iter().for_each(|count| client.set_pauses_max(count));
-        let (clock, file, cut, reconnects) = (MonotonicClock::new(), None, false, 0);
-        Ok(Connection { client, io, clock, target, place, file, cut, dial, reconnects })
+        let clock = MonotonicClock::new();
+        Ok(Connection {
+            client,
+            io,
+            clock,
+            target,
+            place,
+            file: None,
+            cut: false,
+            dial,
+            reconnects: 0,
+            asked_before: 0,
+        })
     }
 
     fn opened(&self) -> Result<File<P::Handle>, Cause> {

@@ -120,9 +120,10 @@ impl Failure {
         matches!(self.cause, Cause::Engine(Error::Refused(Refusal { reason: Reason::Expired, .. })))
     }
 
-    /// Whether the connection was lost, or could not be made.
-    pub fn is_lost(&self) -> bool {
-        self.cause.is_lost()
+    /// Whether the connection was lost, or could not be made, or the server has forgotten what was made over it: another one may
+    /// get further.
+    pub fn is_cured_by_connecting(&self) -> bool {
+        self.cause.is_lost() || self.is_expired()
     }
 
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {

@@ -35,29 +35,34 @@ impl Retries {
     }
 }
 
-/// Makes an attempt over this connection, and at most `retries` more, each over another one, while it is lost.
+/// Connects anew if the connection was lost.
+pub fn stay_connected(session: &mut dyn Session, retries: u32) -> Result<(), Failure> {
+    if session.is_lost() && session.was_let_in() {
+        return persist(session, retries, |session| session.log_in());
+    }
+    Ok(())
+}
+
+/// Makes an attempt over this connection, and at most `retries` more, each over another one, while that may help.
 pub fn persist<T>(
     session: &mut dyn Session,
     retries: u32,
     mut attempt: impl FnMut(&mut dyn Session) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut outcome = over_any(session, &mut attempt);
-    // Who was never let in is not let in by trying again.
-    let was_let_in = !session.is_shut_out();
+    let mut anew = |session: &mut dyn Session, anew| {
+        if anew {
+            session.reconnect()?;
+        }
+        attempt(session)
+    };
+    let lost = session.is_lost() && session.was_let_in();
+    let mut outcome = anew(session, lost);
     let mut retries = Retries::new(retries);
-    while outcome.as_ref().is_err_and(Failure::is_lost) && was_let_in && retries.wait() {
-        outcome = over_any(session, &mut attempt);
+    while outcome.as_ref().is_err_and(Failure::is_cured_by_connecting)
+        && session.was_let_in()
+        && retries.wait()
+    {
+        outcome = anew(session, true);
     }
     outcome
-}
-
-/// Makes an attempt over the connection that there is, or a new one if that is lost.
-fn over_any<T>(
-    session: &mut dyn Session,
-    attempt: &mut impl FnMut(&mut dyn Session) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    if session.is_lost() {
-        session.reconnect()?;
-    }
-    attempt(session)
 }

@@ -12,8 +12,12 @@ pub trait Session {
     /// Everything up to a usable share or export. Whatever is asked first does it too, in fewer round trips.
     fn log_in(&mut self) -> Result<(), Failure>;
 
-    /// Whether that was tried and did not work.
+    /// Whether that was tried over the connection there is, and did not work.
     fn is_shut_out(&self) -> bool;
+
+    /// Whether it ever worked. Who was never let in is not let in by trying again, and a password that is refused once more
+    /// for each file could lock the account.
+    fn was_let_in(&self) -> bool;
 
     /// Whether files can be asked for.
     fn is_connected(&self) -> bool;
@@ -42,7 +46,7 @@ pub trait Session {
         each: &mut dyn FnMut(Fetched<'_>) -> ControlFlow<()>,
     ) -> Result<(), Cause>;
 
-    /// Connects anew after the connection was lost.
+    /// Connects anew after the connection was lost, or what the server kept for it.
     fn reconnect(&mut self) -> Result<(), Failure>;
 
     /// Shows to `each` what is at `url` from the byte `at` on, and where it has ended; if it is still the file that was `opened`

@@ -94,6 +94,10 @@ impl Serve for Job<'_> {
         Ok(())
     }
 
+    fn retries(&self) -> u32 {
+        self.writer.retries
+    }
+
     fn several(&mut self, session: &mut dyn Session, urls: &[Url], report: &mut Report) -> usize {
         let served = self.together.fetch(session, urls, &self.writer, report);
         report.stats.read_size = Some(session.read_len(self.pages));

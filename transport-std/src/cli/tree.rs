@@ -1,7 +1,7 @@
 //! Directories with all that is in them.
 
 use super::failure::{Cause, Failure};
-use super::retries::persist;
+use super::retries::{persist, stay_connected};
 use super::safe::{self, Reader, Shown};
 use super::session::Session;
 use super::stats::Report;
@@ -40,6 +40,10 @@ impl<'t> Tree<'t> {
 }
 
 impl Serve for Tree<'_> {
+    fn retries(&self) -> u32 {
+        self.job.retries()
+    }
+
     fn one(&mut self, session: &mut dyn Session, url: &Url, report: &mut Report) -> Result<(), Failure> {
         self.found.clear();
         let (inside, listed) = self.list(session, url, 0);
@@ -80,7 +84,7 @@ impl Tree<'_> {
         held_len: usize,
     ) -> (Inside, Result<String, Failure>) {
         let (mut inside, together) = (Inside::default(), &self.job.together);
-        let listed = persist(session, self.job.writer.retries, |session| {
+        let listed = persist(session, self.retries(), |session| {
             inside = Inside::default();
             session.list(url, &mut |entry| {
                 inside.take(&entry, together.takes(&entry.attributes));
@@ -118,7 +122,7 @@ impl Tree<'_> {
                 report.outcome(Err(failure(&url, why)));
                 continue;
             }
-            self.connect(session)?;
+            stay_connected(session, self.retries())?;
             let (inside, listed) = self.list(session, &url, above.names_len);
             let mut outcome = listed.map(drop);
             if inside.is_worth_entering(&outcome) {
@@ -155,7 +159,7 @@ impl Tree<'_> {
         let mut rest = found.as_slice();
         self.job.together.expects();
         while let Some(url) = rest.first() {
-            self.connect(session)?;
+            stay_connected(session, self.retries())?;
             let mut served = self.job.several(session, rest, report);
             if served == 0 {
                 self.serve_one(session, url, report)?;
@@ -172,17 +176,9 @@ impl Tree<'_> {
         url: &Url,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        self.connect(session)?;
+        stay_connected(session, self.retries())?;
         let outcome = self.job.one(session, url, report);
         report.outcome(outcome);
-        Ok(())
-    }
-
-    /// Connects anew if the connection was lost.
-    fn connect(&self, session: &mut dyn Session) -> Result<(), Failure> {
-        if session.is_lost() {
-            persist(session, self.job.writer.retries, |session| session.log_in())?;
-        }
         Ok(())
     }
 }

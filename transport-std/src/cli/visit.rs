@@ -7,6 +7,7 @@ use super::dial::{Call, Owner};
 use super::failure::{Cause, Failure};
 use super::links;
 use super::options::{NfsVersion, Options};
+use super::retries::stay_connected;
 use super::session::Session;
 use super::stats::Report;
 use super::target::{Exports, Place, Target, Who};
@@ -21,6 +22,11 @@ const SEVERAL_MIN: usize = 5;
 pub trait Serve {
     /// Serves one, whatever it is.
     fn one(&mut self, session: &mut dyn Session, url: &Url, report: &mut Report) -> Result<(), Failure>;
+
+    /// How often in a row a connection that is lost between two of them is made anew, after the first time.
+    fn retries(&self) -> u32 {
+        0
+    }
 
     /// Serves as many of the next as can be served side by side over this connection, which may be none, and reports what
     /// came of them.
@@ -210,11 +216,17 @@ fn serve_all(
             report.outcome(outcome);
             index += 1;
         }
-        if session.is_shut_out() {
+        if report.unread {
+            return (index, None);
+        }
+        if index < urls.len()
+            && let Err(failure) = stay_connected(session, serve.retries())
+        {
+            report.outcome(Err(failure));
             return (urls.len(), None);
         }
-        if report.unread || session.is_lost() {
-            return (index, None);
+        if session.is_shut_out() {
+            return (urls.len(), None);
         }
     }
     (urls.len(), None)

@@ -5,12 +5,14 @@ use pagewire::{Connect, Error, Millis, Open, Pages, Read, StorageArray, limits};
 use pagewire_hostile::{Heard, Link, Scene, Server, Session, Setup};
 use pagewire_model::{Lie, Model};
 
-/// A link that gives one byte at a time, and the next one so many milliseconds later.
+/// A link that gives one byte at a time, or what there is room for, and the next so many milliseconds later.
 struct Drip {
     server: Server,
     every_ms: u32,
     /// It is not slow yet.
     flows: bool,
+    /// It gives whole windows, not bytes.
+    whole: bool,
     waits: bool,
 }
 
@@ -26,6 +28,7 @@ impl Link for Drip {
         self.waits = !self.waits;
         match self.waits {
             true => Heard::Later(self.every_ms),
+            false if self.whole => self.server.receive(window),
             false => self.server.receive(&mut window[..1]),
         }
     }
@@ -34,7 +37,7 @@ impl Link for Drip {
 fn with(scene: &Scene, every_ms: u32, body: impl FnOnce(&mut Session<'_, Drip>)) {
     let mut storage = StorageArray::<4096, 4096, 16>::new();
     let server = Server(Model::new(scene.config.clone()));
-    let link = Drip { server, every_ms, flows: false, waits: false };
+    let link = Drip { server, every_ms, flows: false, whole: false, waits: false };
     body(&mut Session::new(storage.lend(), Smb::new(scene.setup.config()), link).unwrap());
 }
 
@@ -84,6 +87,23 @@ fn a_promise_that_is_repeated_for_ever_is_broken_within_so_many_time_outs() {
             assert_eq!(outcome.err(), Some(error), "{setup:?}");
             let most = u32::from(limits::INTERIM_MAX) * limits::TIMEOUT_MS;
             assert!(session.now <= Millis(0).after(most));
+        });
+    }
+}
+
+#[test]
+fn oplocks_that_break_now_and_then_do_not_keep_a_client_waiting() {
+    for setup in Setup::every() {
+        with(&Scene::new(setup).told(Lie::OplockBreaksForEver), 4_000, |session| {
+            session.link.flows = true;
+            let file = session.run(&mut Open::new("f")).unwrap();
+            session.link.flows = false;
+            session.link.whole = true;
+            let mut memory = [[0xAA; 512]; 4];
+            let before = session.now;
+            let outcome = session.run(&mut Read::new(&file, 0, &mut Pages(&mut memory)));
+            assert_eq!(outcome.err(), Some(Error::TimedOut), "{setup:?}");
+            assert_eq!(session.now, before.after(limits::TIMEOUT_MS));
         });
     }
 }
