@@ -89,7 +89,6 @@ impl<'s, P: Protocol> Client<'s, P> {
                 now: Millis(0),
                 pauses: Pauses::new(),
                 read_len_max: u32::MAX,
-                asks: false,
             },
             rx: storage.rx,
             filled: 0,
@@ -119,7 +118,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         }
         self.ticket = self.ticket.next().ok_or(Error::Invalid("no tickets are left"))?;
         self.connected();
-        (self.out.sent, self.out.encoded, self.out.asks, self.idle_frames) = (0, 0, false, 0);
+        (self.out.sent, self.out.encoded, self.idle_frames) = (0, 0, 0);
         (self.poison, self.notice, self.failed, self.waits) = (None, None, None, false);
         self.protocol = protocol;
         Ok(())
@@ -222,7 +221,8 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// `len` bytes of what the last step gave to transmit were handed to the transport. 0 is allowed.
     pub fn transmitted(&mut self, len: usize) {
-        if self.out.transmitted(len) {
+        // What answers a notice is no request.
+        if self.out.transmitted(len) > 0 && self.idle_frames == 0 {
             self.renew();
         }
     }
@@ -302,7 +302,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if !self.waits {
             self.renew();
         } else if self.deadline <= self.out.now && (self.frame.begun() || !self.out.inflight.has_landed()) {
-            // What came in time and is whole is looked at first.
+            // A whole reply that came in time would have been looked at first.
             self.fail_and_wipe(job, Error::TimedOut);
             return Err(Error::TimedOut);
         }
@@ -402,6 +402,9 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     fn dispatch_one(&mut self, job: &mut dyn Job<P>, slot: Slot, landed: Landed) -> Result<(), Error> {
         let mine = slot.ticket.is_of(self.ticket);
+        if mine {
+            self.renew();
+        }
         let message = crate::wire::slice(self.rx, landed.start, landed.len, "message")?;
         // Before the protocol looks at it: what it sends in answer belongs to the next trip.
         self.out.counters.round_trips = self.out.counters.round_trips.max(slot.trip);
@@ -421,10 +424,6 @@ impl<'s, P: Protocol> Client<'s, P> {
         }
         if mine && !matches!(answer, Ok(Answer::Again) | Err(_)) {
             self.out.pauses.answered();
-        }
-        if mine {
-            // As `renew` does, while the message is looked at.
-            (self.progress, self.deadline) = (0, self.out.now.after(self.timeout_ms));
         }
         let outcome = match answer {
             Ok(answer) if mine => {
@@ -451,9 +450,6 @@ impl<'s, P: Protocol> Client<'s, P> {
         let slot = slot.still_awaiting();
         if slot.interims > limits::INTERIM_MAX {
             return Err(Error::Misbehaved("the server says for ever that a reply is still to come"));
-        }
-        if slot.ticket.is_of(self.ticket) {
-            self.renew();
         }
         self.out.inflight.insert(slot);
         Ok(())

@@ -23,8 +23,6 @@ pub(crate) struct Outgoing<'s> {
     pub pauses: Pauses,
     /// No read is asked for that is longer.
     pub read_len_max: u32,
-    /// The operation awaits a reply to something in `tx`.
-    pub asks: bool,
 }
 
 impl<'s> Outgoing<'s> {
@@ -40,16 +38,15 @@ impl<'s> Outgoing<'s> {
         Limits { read_len_max: limits.read_len_max.min(self.read_len_max), ..limits }
     }
 
-    /// `len` bytes were sent. Returns whether that brings the operation nearer to its replies.
-    pub fn transmitted(&mut self, len: usize) -> bool {
+    /// `len` bytes were sent. Returns how many of them there were to send.
+    pub fn transmitted(&mut self, len: usize) -> usize {
         let len = len.min(self.unsent().len());
-        let progress = self.asks && len > 0;
         self.sent = self.sent.saturating_add(len);
         self.counters.bytes_sent = self.counters.bytes_sent.wrapping_add(len as u64);
         if self.sent == self.encoded {
-            (self.sent, self.encoded, self.asks) = (0, 0, false);
+            (self.sent, self.encoded) = (0, 0);
         }
-        progress
+        len
     }
 }
 
@@ -136,7 +133,6 @@ impl<'s> Outbox<'_, 's> {
 
     /// Notes that the asking operation awaits a reply. `Budget` if no slot is free.
     pub fn expect(&mut self, slot: Slot) -> Result<(), Error> {
-        self.outgoing.asks = true;
         self.note(slot, self.ticket)
     }
 

@@ -26,8 +26,9 @@ pub const TARGETS: [(&str, Target); 4] =
 /// The longest seed.
 const SEED_LEN_MAX: usize = 20_000;
 
-/// What the targets begin with: what the servers of the captures of `testing/hostile`, a model server with a sparse file, and model
-/// servers of NFS said, as `received` takes it, and each message alone, behind its mark and behind its header.
+/// What the targets begin with: what the servers of the captures of `testing/hostile`, model servers of SMB with a sparse file and with
+/// leases, and model servers of NFS said, as `received` takes it; each message alone, behind its mark and behind its header; and
+/// the tokens in it.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<_> = (0..4).flat_map(nfs_seeds).collect();
     for (kind, recorded) in (4..).zip(RECORDED) {
@@ -35,20 +36,36 @@ pub fn seeds() -> Vec<Vec<u8>> {
         let said = conversation.all(Side::Server);
         seeds.push([&[kind, 3], &said[..said.len().min(SEED_LEN_MAX)]].concat());
         let runs = conversation.runs.iter().filter(|(side, _)| *side == Side::Server).take(12);
-        seeds.extend(runs.flat_map(|(_, run)| [4, 4 + 64].map(|at| run.get(at..).unwrap_or(&[]).to_vec())));
+        seeds.extend(runs.flat_map(|(_, run)| parts(run)));
     }
-    seeds.extend(sparse_seeds());
+    let tree = || Tree::new().sparse("size-65537", 3000, &[100..200, 700..2000]);
+    for (kind, leases) in [(4, false), (KEEPING, true)] {
+        let share = RECORDED[0].setup.share.into();
+        let config = Config { tree: tree(), guest: true, share, leases, ..Config::default() };
+        let server = Server(Model::new(config));
+        let said = if leases { said(keeping(), 3, server) } else { said(in_the_clear(), 3, server) };
+        seeds.extend(said.iter().flat_map(|frame| parts(frame)));
+        seeds.push([&[kind, 3], &said.concat()[..]].concat());
+    }
     seeds
 }
 
-/// What a model server of SMB says to who asks for the map of a file, in the clear.
-fn sparse_seeds() -> Vec<Vec<u8>> {
-    let setup = RECORDED[0].setup;
-    let tree = Tree::new().sparse("size-65537", 3000, &[100..200, 700..2000]);
-    let config = Config { tree, guest: true, share: setup.share.into(), ..Config::default() };
-    let said = said(Smb::new(setup.config()), 3, Server(Model::new(config)));
-    let frames = said.iter().flat_map(|frame| [4, 4 + 64].map(|at| frame.get(at..).unwrap_or(&[]).to_vec()));
-    frames.chain([[&[4, 3], &said.concat()[..]].concat()]).collect()
+/// A frame of SMB behind its mark, behind its header, where SESSION_SETUP has its token, and where NTLM begins in that.
+fn parts(frame: &[u8]) -> Vec<Vec<u8>> {
+    let ntlm = frame.windows(8).position(|window| window == b"NTLMSSP\0");
+    let from = |at: usize| frame.get(at..).map(<[u8]>::to_vec);
+    [4, 4 + 64, 4 + 64 + 8].into_iter().chain(ntlm).filter_map(from).collect()
+}
+
+/// An engine that speaks SMB as the first capture does, in the clear.
+fn in_the_clear() -> Smb<'static> {
+    Smb::new(RECORDED[0].setup.config())
+}
+
+/// The same, which keeps files.
+fn keeping() -> Smb<'static, 2> {
+    let clear = RECORDED[0].setup.config();
+    Smb::keeping(smb::Config { dialects: smb::Dialects::ALL, ..clear })
 }
 
 /// What a model server of NFS says to each of the acts: of version 3 (0), or of a minor version of 4 (1, 2 and 3).
@@ -149,6 +166,7 @@ fn nfs_decoders(bytes: &[u8]) {
     let _ = pagewire::nfs::rpc::Reply::decode(bytes);
     let _ = pagewire::nfs::portmap::Response::decode(bytes);
     let _ = pagewire::nfs::mount::Response::decode(bytes);
+    let _ = pagewire::nfs::mount::Exports::new(bytes).count();
     let _ = v3::access::Response::decode(bytes);
     let _ = v3::fsinfo::Response::decode(bytes);
     let _ = v3::fsstat::Response::decode(bytes);
@@ -248,13 +266,17 @@ pub fn received(bytes: &[u8]) {
 /// asked. The engine is the same each time, so what a server once said to it goes on beyond the handshake.
 pub fn hear(bytes: &[u8]) -> Option<Counters> {
     let [kind, act, bytes @ ..] = bytes else { return None };
-    let counters = match kind % 10 {
+    let counters = match kind % (KEEPING + 1) {
         0 => ask(Nfs3::new(NFS3), *act, Reciter(bytes)).0,
         kind @ 1..4 => ask(Nfs4::new(nfs4(kind - 1)), *act, Reciter(bytes)).0,
+        KEEPING => ask(keeping(), *act, Reciter(bytes)).0,
         smb => ask(Smb::new(RECORDED[usize::from(smb) - 4].setup.config()), *act, Reciter(bytes)).0,
     };
     Some(counters)
 }
+
+/// What comes behind those of the captures, of which there are six.
+const KEEPING: u8 = 10;
 
 /// An engine that speaks NFSv3.
 const NFS3: pagewire::nfs::Config<'_> = pagewire::nfs::Config::new("/", 0);
@@ -279,6 +301,7 @@ fn ask<P: Protocol, L: Link>(protocol: P, act: u8, link: L) -> (Counters, L) {
         let _ = session.run(&mut Read::new(&file, 0, &mut Pages(&mut pages)));
         let _ = session.run(&mut Map::new(&file, 0));
         let _ = session.run(&mut Close::new(&file));
+        let _ = session.run(&mut Open::new("size-65537"));
     }
     let _ = session.run(&mut Keepalive::new());
     (*session.client.counters(), session.link)

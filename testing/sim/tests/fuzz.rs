@@ -51,9 +51,23 @@ fn what_a_server_said_leads_to_an_open_file() {
 fn what_a_server_said_leads_to_the_map_of_a_sparse_file() {
     let seeds = seeds();
     let replies = seeds.iter().filter(|seed| seed.starts_with(&[49, 0, 0, 0, 0xCF, 0x40, 9, 0]));
-    assert_eq!(replies.count(), 2, "the map, and it again");
+    assert_eq!(replies.count(), 4, "the map, and it again, to either engine");
     let whole = seeds.iter().find(|seed| seed.starts_with(&[4, 3]) && seed.len() < 8500);
     let counters = hear(whole.expect("a short one")).expect("there are more bytes than two");
-    // NEGOTIATE, SESSION_SETUP twice, TREE_CONNECT, CREATE, READ, IOCTL twice, CLOSE, ECHO.
-    assert!(counters.responses >= 10, "{counters:?}");
+    // NEGOTIATE, SESSION_SETUP twice, TREE_CONNECT, CREATE, READ twice, IOCTL twice, CLOSE, CREATE, ECHO.
+    assert_eq!(counters.responses, 12, "{counters:?}");
+}
+
+#[test]
+fn what_a_server_said_leads_to_a_file_that_is_kept() {
+    let seeds = seeds();
+    let counters = hear(seeds.iter().find(|seed| seed.starts_with(&[10, 3])).expect("there is one"));
+    // No CLOSE, and QUERY_INFO in place of the second CREATE.
+    assert_eq!(counters.expect("there are more bytes than two").responses, 11);
+}
+
+#[test]
+fn every_token_of_ntlm_that_a_server_said_is_a_seed() {
+    let ntlm = seeds().iter().filter(|seed| seed.starts_with(b"NTLMSSP\0")).count();
+    assert_eq!(ntlm, 8, "of six captures and two model servers");
 }
