@@ -240,6 +240,8 @@ pub enum Lie {
     ValidateDowngrade,
     /// A named user who knows the password gets the guest flag; keys and signatures stay.
     GuestFlag,
+    /// The same with the flag of who is nobody.
+    NullFlag,
     /// The last AV pair of the NTLM challenge runs past the buffer.
     AvPairsBeyond,
     /// The AV pairs of the NTLM challenge end without MsvAvEOL.

@@ -121,7 +121,9 @@ impl Connection {
                 self.account.mic_verified = mic;
                 let answer = answer_mic(&key, flags, authentication, token)?;
                 self.derive(session, &key, authentication);
-                (if self.lies(Lie::GuestFlag) { IS_GUEST } else { 0 }, answer)
+                let guest = if self.lies(Lie::GuestFlag) { IS_GUEST } else { 0 };
+                let null = if self.lies(Lie::NullFlag) { IS_NULL } else { 0 };
+                (guest | null, answer)
             }
             Identity::Stranger if self.config.guest => (IS_GUEST, None),
             Identity::Anonymous if self.config.anonymous => (IS_NULL, None),

@@ -232,6 +232,7 @@ fn lie(dice: &mut Dice) -> Lie {
         Lie::NegotiateWithoutPreauth,
         Lie::ValidateDowngrade,
         Lie::GuestFlag,
+        Lie::NullFlag,
         Lie::AvPairsBeyond,
         Lie::AvPairsNeverEnd,
         Lie::ListingNeverEnds,

@@ -71,3 +71,15 @@ fn every_token_of_ntlm_that_a_server_said_is_a_seed() {
     let ntlm = seeds().iter().filter(|seed| seed.starts_with(b"NTLMSSP\0")).count();
     assert_eq!(ntlm, 8, "of six captures and two model servers");
 }
+
+/// The targets themselves take a compiler that the tests do not have.
+#[test]
+fn every_target_has_its_shell() {
+    for (name, _) in TARGETS {
+        let path = format!("{}/../fuzz/fuzz_targets/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+        let shell = std::fs::read_to_string(path).expect("there is one");
+        assert!(shell.contains(&format!("|bytes: &[u8]| pagewire_sim::fuzz::{name}(bytes)")), "{shell}");
+    }
+    let shells = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/fuzz_targets"));
+    assert_eq!(shells.expect("a directory").count(), TARGETS.len());
+}

@@ -180,9 +180,11 @@ fn a_named_user_is_not_taken_for_a_guest_in_silence() {
         during: "SESSION_SETUP",
     });
     for setup in Setup::SIGNED.into_iter().chain(Setup::SEALED).chain([Setup::user()]) {
-        let played = Scene::new(setup).told(Lie::GuestFlag).play();
-        played.fails(error);
-        assert_eq!(played.link.requests(Command::TreeConnect), 0);
+        for lie in [Lie::GuestFlag, Lie::NullFlag] {
+            let played = Scene::new(setup).told(lie).play();
+            played.fails(error);
+            assert_eq!(played.link.requests(Command::TreeConnect), 0);
+        }
     }
 }
 

@@ -70,10 +70,11 @@ fn a_compressed_reply_shows_its_protocol_id() {
 }
 
 #[test]
-fn a_named_user_becomes_a_guest() {
-    let mut client = Client::new(lying(Lie::GuestFlag), Dialect::V311);
-    let reply = client.authenticate();
-    assert_eq!((reply.body[2], reply.verified), (1, true));
+fn a_named_user_becomes_a_guest_or_nobody() {
+    for (lie, flag) in [(Lie::GuestFlag, 1), (Lie::NullFlag, 2)] {
+        let reply = Client::new(lying(lie), Dialect::V311).authenticate();
+        assert_eq!((reply.body[2], reply.verified), (flag, true));
+    }
 }
 
 /// The AV pairs of the challenge, if they are whole.
