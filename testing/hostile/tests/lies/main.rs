@@ -8,6 +8,7 @@ mod extremes;
 mod framing;
 mod honest;
 mod listings;
+mod long;
 mod order;
 mod ranges;
 mod reads;
