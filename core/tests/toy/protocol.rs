@@ -367,7 +367,7 @@ impl Protocol for Toy {
                 self.coming = Some(Coming { slot, left: reply.len, cover, pad });
                 Ok(Head::Message { slot: Some(slot), pad: 0 })
             }
-            (OK, ..) => match HEAD_LEN + reply.len as usize {
+            (OK, ..) => match HEAD_LEN.saturating_add(reply.len as usize) {
                 want if want > head.len() => Ok(Head::Need(want)),
                 _ => Ok(Head::Message { slot, pad }),
             },
