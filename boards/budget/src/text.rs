@@ -83,8 +83,10 @@ mod engine {
             [get() as u8; 8],
             get(),
         )))?;
-        #[cfg(feature = "smb")]
+        #[cfg(all(feature = "smb", not(feature = "keeping")))]
         stream(pagewire::smb::Smb::new(smb()))?;
+        #[cfg(feature = "keeping")]
+        stream(pagewire::smb::Smb::<8>::keeping(smb()))?;
         Ok(())
     }
 
