@@ -1,8 +1,10 @@
 //! SMB 2.0.2 to 3.1.1 (MS-SMB2): one protocol behind the seam.
 //!
 //! One message one file; `session` is what a connection knows, `connect` how it comes to know it, `chain` how
-//! requests are sent, `receive` how replies are told apart and verified, `calls` what an operation becomes.
+//! requests are sent, `receive` how replies are told apart and verified, `calls` what an operation becomes,
+//! and `answers` what comes of it.
 
+mod answers;
 mod attributes;
 mod calls;
 mod chain;

@@ -1,6 +1,7 @@
 //! NFSv3 as a protocol behind the seam: `connect` finds ports and the root, `calls` is what an operation becomes,
-//! `receive` tells replies apart, `exports` is an operation that only this protocol has.
+//! `answers` what the replies mean, `receive` tells replies apart, `exports` is an operation that only this protocol has.
 
+mod answers;
 mod calls;
 mod connect;
 mod exports;
@@ -214,7 +215,7 @@ impl<'s> Nfs3<'s> {
             (FSINFO, None) => self.limited(body).inspect_err(|_| self.limits_asked = false),
             (_, None) => return Ok(Answer::Nothing),
             (kind::EXPORT, _) => return Ok(Answer::Entries { start: results, len: body.len() }),
-            (kind::FIRST_READ, _) => calls::read(body),
+            (kind::FIRST_READ, _) => answers::read(body),
             (_, Some(stage)) => return self.call_goes_on(kind, results, body, stage, out),
         };
         match answer {

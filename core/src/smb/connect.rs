@@ -2,7 +2,7 @@
 //! changed NEGOTIATE on the way. The steps stand here in their order. A reply sends the next request, but for TREE_CONNECT: that
 //! goes in front of what an operation wants, if the server and what it has granted allow it.
 
-use super::calls::refuses_chains;
+use super::answers::refuses_chains;
 use super::chain::{Member, Reply as Wait};
 use super::create::FileId;
 use super::header::{Command, Header};

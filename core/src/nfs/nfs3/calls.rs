@@ -1,16 +1,14 @@
 //! What an operation becomes on the wire: a walk from the mounted root, LOOKUP by LOOKUP, and then one call.
 
 use super::{Message, Nfs3, kind};
-use crate::attributes::{Attributes, Kind};
 use crate::compound::Cost;
-use crate::error::{Error, Reason, Refusal};
+use crate::error::Error;
 use crate::nfs::path::{component, components};
 use crate::nfs::rpc;
-use crate::nfs::status::Status;
-use crate::nfs::v3::fattr3::{Fattr3, FileType};
-use crate::nfs::v3::{Fh, Procedure, fsinfo, fsstat, getattr, lookup, read, readdir, readdirplus, readlink};
+use crate::nfs::v3::fattr3::FileType;
+use crate::nfs::v3::{Fh, Procedure, fsstat, getattr, lookup, read, readdir, readdirplus, readlink};
 use crate::outgoing::Outbox;
-use crate::protocol::{Answer, Ask, File, Progress};
+use crate::protocol::{Ask, Progress};
 use crate::segment::Extent;
 
 /// Where a call stands.
@@ -18,30 +16,30 @@ use crate::segment::Extent;
 pub struct Stage {
     pub(super) phase: Phase,
     /// How many bytes of the path are done with.
-    at: usize,
+    pub(super) at: usize,
     /// The same after the LOOKUP in flight.
-    until: usize,
+    pub(super) until: usize,
     /// What was found there.
-    found: Option<Found>,
+    pub(super) found: Option<Found>,
     /// A file is to be opened, and not only looked at.
-    opens: bool,
+    pub(super) opens: bool,
     /// What a LOOKUP tells of what it finds is all that is wanted at the path's end.
-    looks: bool,
+    pub(super) looks: bool,
     /// The LOOKUP in flight leads there.
-    is_last: bool,
-    cookie: u64,
-    cookieverf: [u8; 8],
+    pub(super) is_last: bool,
+    pub(super) cookie: u64,
+    pub(super) cookieverf: [u8; 8],
     /// How many replies the listing has brought, and where it stood after a power of two of them: what comes there
     /// again goes round (R. P. Brent, 1980).
-    listings: u32,
-    landmark: u64,
+    pub(super) listings: u32,
+    pub(super) landmark: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    handle: Fh,
+pub(super) struct Found {
+    pub(super) handle: Fh,
     /// What it is, if the server has said so.
-    file_type: Option<FileType>,
+    pub(super) file_type: Option<FileType>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,13 +66,6 @@ impl Stage {
         self.phase = Phase::Ended;
     }
 }
-
-/// The longest read: with its head it is no longer than a frame, and a whole number of the smallest requests.
-const READ_LEN_MAX: u32 = {
-    let heads = (rpc::REPLY_HEAD_MAX + read::REPLY_HEAD_MAX) as u32;
-    let len = crate::limits::FRAME_LEN_MAX - heads;
-    len - len % crate::limits::REQUEST_LEN_MIN
-};
 
 /// A listing of so many bytes asks for more than any server sends at a time.
 const LISTING_LEN_MAX: usize = 1 << 20;
@@ -276,138 +267,10 @@ impl Nfs3<'_> {
         }
         Ok(progress)
     }
-
-    /// A reply of NFS; its results are `body`, and start at `results` in the message.
-    pub(super) fn call_goes_on(
-        &mut self,
-        kind: u16,
-        results: usize,
-        body: &[u8],
-        stage: &mut Stage,
-        out: &mut Outbox<'_, '_>,
-    ) -> Result<Answer<Fh>, Error> {
-        match self.decode_results(kind, results, body, stage) {
-            Err(Error::Refused(refusal)) => self.mend(refusal, kind, stage, out),
-            answer => answer,
-        }
-    }
-
-    /// What is asked again, after a pause or in another way, or the refusal.
-    fn mend(
-        &mut self,
-        refusal: Refusal,
-        kind: u16,
-        stage: &mut Stage,
-        out: &mut Outbox<'_, '_>,
-    ) -> Result<Answer<Fh>, Error> {
-        match (Status(refusal.code), Procedure(kind.into())) {
-            (Status::JUKEBOX, _) => out.pause(refusal)?,
-            // A listing that has begun cannot go on in another way: each has cookies of its own.
-            (Status::NOTSUPP, Procedure::READDIRPLUS) if stage.cookie == 0 => self.plus = false,
-            _ => return Err(Error::Refused(refusal)),
-        }
-        if matches!(stage.phase, Phase::Asked | Phase::Link) {
-            stage.phase = Phase::Walking;
-        }
-        Ok(Answer::Again)
-    }
-
-    /// The reply to FSINFO.
-    pub(super) fn limited(&mut self, body: &[u8]) -> Result<Answer<Fh>, Error> {
-        self.read_len_max = fsinfo::Response::decode(body)?.rtmax.min(READ_LEN_MAX);
-        self.limits_known = true;
-        Ok(Answer::Nothing)
-    }
-
-    // Not inlined, as `answer_to` is not.
-    #[inline(never)]
-    fn decode_results(
-        &mut self,
-        kind: u16,
-        results: usize,
-        body: &[u8],
-        stage: &mut Stage,
-    ) -> Result<Answer<Fh>, Error> {
-        match Procedure(kind.into()) {
-            Procedure::NULL => Ok(Answer::Nothing),
-            Procedure::FSINFO => self.limited(body),
-            Procedure::READ => read(body),
-            Procedure::LOOKUP => {
-                let response = lookup::Response::decode(body)?;
-                stage.at = stage.until;
-                let file_type = response.obj_attributes.map(|known| known.file_type);
-                stage.found = Some(Found { handle: response.object, file_type });
-                match response.obj_attributes {
-                    None => stage.phase = Phase::Looking,
-                    Some(known) if stage.looks && stage.is_last && known.file_type != FileType::Symlink => {
-                        stage.end();
-                        return attributes(known, Procedure::LOOKUP, stage);
-                    }
-                    Some(_) => {}
-                }
-                Ok(Answer::Nothing)
-            }
-            Procedure::READLINK => {
-                // Decoded so that the target is there for who follows it.
-                readlink::Response::decode(body)?;
-                Err(Error::Refused(SYMLINK))
-            }
-            Procedure::GETATTR if stage.phase == Phase::Looking => {
-                let known = getattr::Response::decode(body)?.obj_attributes;
-                stage.found = Some(Found { file_type: Some(known.file_type), ..*found(stage)? });
-                stage.phase = Phase::Walking;
-                Ok(Answer::Nothing)
-            }
-            procedure @ Procedure::GETATTR => {
-                attributes(getattr::Response::decode(body)?.obj_attributes, procedure, stage)
-            }
-            Procedure::FSSTAT => Ok(Answer::Space(fsstat::Response::decode(body)?.space())),
-            procedure @ (Procedure::READDIRPLUS | Procedure::READDIR) => {
-                let listing = match procedure {
-                    Procedure::READDIR => readdir::decode(body, stage.cookie)?,
-                    _ => readdirplus::decode(body, stage.cookie)?,
-                };
-                if listing.cookie == stage.landmark && !listing.eof {
-                    return Err(Error::Misbehaved("entry3.cookie"));
-                }
-                stage.listings = stage.listings.saturating_add(1);
-                if stage.listings.is_power_of_two() {
-                    stage.landmark = listing.cookie;
-                }
-                (stage.cookie, stage.cookieverf) = (listing.cookie, listing.cookieverf);
-                stage.phase = if listing.eof { Phase::Ended } else { Phase::More };
-                let start = results.saturating_add(listing.entries_offset);
-                Ok(Answer::Entries { start, len: listing.entries.len() })
-            }
-            _ => Err(Error::Misbehaved("a reply to a procedure that was not called")),
-        }
-    }
 }
 
-/// NFSv3 has no status for it: the server leaves links to the client, and the engine to its caller.
-const SYMLINK: Refusal =
-    Refusal { reason: Reason::Symlink, code: 5, name: "NF3LNK", during: Procedure::LOOKUP.name() };
-
-/// What READ has brought, besides its data.
-pub(super) fn read(body: &[u8]) -> Result<Answer<Fh>, Error> {
-    let head = read::Head::decode(body)?;
-    Ok(if head.is_empty() { Answer::EndOfFile } else { Answer::Data })
-}
-
-fn found(stage: &Stage) -> Result<&Found, Error> {
+pub(super) fn found(stage: &Stage) -> Result<&Found, Error> {
     stage.found.as_ref().ok_or(Error::Invalid("nothing was found yet"))
-}
-
-/// What GETATTR, or the last LOOKUP, says of the path's end.
-fn attributes(known: Fattr3, procedure: Procedure, stage: &Stage) -> Result<Answer<Fh>, Error> {
-    let attributes: Attributes = known.attributes();
-    if !stage.opens {
-        return Ok(Answer::Attributes(attributes));
-    }
-    match attributes.kind {
-        Kind::Directory => Err(Error::Refused(Status::ISDIR.refusal(procedure))),
-        _ => Ok(Answer::Opened(File { handle: found(stage)?.handle, attributes })),
-    }
 }
 
 /// `.` and `..` would be resolved by the server, and names have no NUL.
