@@ -67,6 +67,8 @@ pub struct Client<'s, P: Protocol> {
     progress: u32,
     /// The last step was to transmit or to receive: only then does the server's time run.
     waits: bool,
+    /// A notice has come since the last that was progress without a doubt.
+    noticed: bool,
     failed: Option<Error>,
     protocol: P,
 }
@@ -101,6 +103,7 @@ impl<'s, P: Protocol> Client<'s, P> {
             deadline: Millis(0),
             progress: 0,
             waits: false,
+            noticed: false,
             failed: None,
             protocol,
         })
@@ -221,9 +224,8 @@ impl<'s, P: Protocol> Client<'s, P> {
 
     /// `len` bytes of what the last step gave to transmit were handed to the transport. 0 is allowed.
     pub fn transmitted(&mut self, len: usize) {
-        // What answers a notice is no request.
-        if self.out.transmitted(len) > 0 && self.idle_frames == 0 {
-            self.renew();
+        if self.out.transmitted(len) > 0 {
+            self.stir();
         }
     }
 
@@ -280,10 +282,19 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.failed.get_or_insert(error);
     }
 
+    /// Something has gone or come. That is progress, unless it is a notice, or may be for one: what answers it, and what
+    /// the server says to that.
+    fn stir(&mut self) {
+        self.progress = 0;
+        if !self.noticed {
+            self.renew();
+        }
+    }
+
     // Not inlined, as it is short and called in many places.
     #[inline(never)]
     fn renew(&mut self) {
-        self.progress = 0;
+        (self.progress, self.noticed) = (0, false);
         self.deadline = self.out.now.after(self.timeout_ms);
     }
 
@@ -301,8 +312,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.adopt(job)?;
         if !self.waits {
             self.renew();
-        } else if self.deadline <= self.out.now && (self.frame.begun() || !self.out.inflight.has_landed()) {
-            // A whole reply that came in time would have been looked at first.
+        } else if self.deadline <= self.out.now {
             self.fail_and_wipe(job, Error::TimedOut);
             return Err(Error::TimedOut);
         }
@@ -404,6 +414,8 @@ impl<'s, P: Protocol> Client<'s, P> {
         let mine = slot.ticket.is_of(self.ticket);
         if mine {
             self.renew();
+        } else {
+            self.stir();
         }
         let message = crate::wire::slice(self.rx, landed.start, landed.len, "message")?;
         // Before the protocol looks at it: what it sends in answer belongs to the next trip.

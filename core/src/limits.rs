@@ -66,7 +66,7 @@ pub const RECOVERIES_MAX: u32 = 8;
 /// way. More of them would only be shorter, and each has its price on both sides.
 pub const SHARES: usize = 4;
 
-/// So many bytes of one frame count as progress and renew the deadline, as a reply does that the operation awaits.
+/// So many bytes of one frame count as progress and renew the deadline, as a reply does.
 /// A line of 33 bytes a second still passes with the default time-out.
 pub const PROGRESS_LEN: u32 = 1024;
 

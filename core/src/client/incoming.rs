@@ -221,8 +221,8 @@ impl<P: Protocol> Client<'_, P> {
     fn frame_ends(&mut self) -> Result<(), Error> {
         self.frame = Frame::new();
         self.protocol.frame_end()?;
-        // Replies renew the deadline. What is short and none does not add up.
-        self.progress = 0;
+        self.noticed |= self.notice.is_some();
+        self.stir();
         self.poison.map_or(Ok(()), Err)
     }
 }

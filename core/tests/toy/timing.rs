@@ -258,3 +258,38 @@ fn a_transport_that_takes_nothing_at_once_has_the_whole_time_too() {
         assert!(matches!(world.client.step(&mut connect), Step::Done(Err(Error::TimedOut))));
     }
 }
+
+/// Runs it with a server each of whose frames takes so long.
+fn run_by_frames<O: Operation<Toy>>(world: &mut World<'_>, op: &mut O, ms: u64) -> Result<O::Output, Error> {
+    let mut now = 0;
+    for _ in 0..100 {
+        let frames = world.peer.frames;
+        if let Did::Ended(result) = world.step(op, &mut |_, _| {}) {
+            return result;
+        }
+        if world.peer.frames != frames {
+            now += ms;
+            world.client.tell(Millis(now));
+        }
+    }
+    panic!("it does not end");
+}
+
+#[test]
+fn a_server_that_answers_what_was_dropped_slowly_is_waited_for() {
+    let mut memory = Memory::slots(8);
+    let mut world = World::connected(&mut memory, Peer { batch: 1, ..Peer::default() });
+    for _ in 0..4 {
+        world.run_steps(&mut Stat::new("file"), 1);
+    }
+    assert!(run_by_frames(&mut world, &mut Stat::new("file"), 10_000).is_ok());
+}
+
+#[test]
+fn a_server_that_answers_slowly_what_nobody_waits_for_is_waited_for_where_slots_depend_on_it() {
+    let mut memory = Memory::slots(2);
+    let mut world = World::connected(&mut memory, Peer { batch: 1, ..Peer::default() });
+    let files = [world.open(), world.open()];
+    files.iter().for_each(|file| world.run(&mut Close::new(file)).unwrap());
+    assert!(run_by_frames(&mut world, &mut Stat::new("file"), 20_000).is_ok());
+}

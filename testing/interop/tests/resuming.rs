@@ -41,6 +41,19 @@ impl Server {
         let output = command.arg(what).envs(self.environment.iter().cloned()).output().unwrap();
         assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
     }
+
+    /// Samba takes another password from now on.
+    fn change_password(&self) {
+        let state = Path::new(&self.environment[0].1).join(format!("samba-{}", self.port));
+        let users = fs::read_to_string(state.join("users")).unwrap();
+        let account = users.split(' ').next().unwrap();
+        let mut command = Command::new("pdbedit");
+        command.arg("-s").arg(state.join("smb.conf")).args(["-t", "-a", account]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("pdbedit is there");
+        child.stdin.take().unwrap().write_all(b"another\nanother\n").unwrap();
+        assert!(child.wait().unwrap().success());
+    }
 }
 
 impl Drop for Server {
@@ -204,6 +217,29 @@ fn what_a_server_has_forgotten_between_two_files_is_made_anew() {
         assert!(content[4..] == files.collect::<Vec<_>>().concat(), "{paths:?}");
         assert!(stats.contains(r#""connections":2"#), "{paths:?}: {stats}");
     }
+}
+
+#[test]
+fn a_password_that_is_not_right_any_more_is_tried_once_on_another_connection_whatever_is_left() {
+    let Some(lab) = Lab::find() else { return };
+    let server = Server::start(&lab, "samba", "PAGEWIRE_SMB_PORT", None);
+    let relay = cut_after(format!("127.0.0.1:{}", server.port), 200 << 20);
+    let mut command = pagewire();
+    command.args(["cat", "--stats", "json"]);
+    command.args(
+        ["big/big-1024", "big/big-1024", "big/big-1024"].map(|path| format!("smb://lab@{relay}/{path}")),
+    );
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    compare(&mut child, &mut File::open(big()).unwrap(), CUT_AT);
+    server.change_password();
+    child.stdout.as_mut().unwrap().read_to_end(&mut Vec::new()).unwrap();
+    let (code, told) = end(child);
+    assert_eq!(code, Some(6), "{told}");
+    assert!(told.contains("STATUS_LOGON_FAILURE") && told.contains(r#""connections":2"#), "{told}");
+    // Of the file that was being read, and of what is left.
+    assert_eq!(told.matches("pagewire: ").count(), 2, "{told}");
+    assert_eq!(told.matches(", to go on with smb://").count(), 1, "{told}");
 }
 
 #[test]

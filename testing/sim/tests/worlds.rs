@@ -1,4 +1,4 @@
-//! A few thousand worlds, the same twice, and every step at which a link may break.
+//! Hundreds of worlds, the same twice, and every step at which a link may break.
 
 use pagewire_sim::{Account, Outcome, Twist, again, check};
 use std::collections::BTreeMap;

@@ -38,12 +38,14 @@ impl<'c> Coming<'c> {
         let head_len = head.len() as u64;
         let mut outcome = session.fetch(self.url, head, pages, &mut |part| self.take(part));
         let (mut again, mut from) = (Retries::new(retries), 0);
-        while outcome.as_ref().is_err_and(Failure::is_cured_by_connecting) && session.was_let_in() {
+        while let Err(failure) = &outcome
+            && session.was_let_in()
+        {
             if self.at > from {
                 from = self.at;
                 again.renew();
             }
-            if !again.wait() {
+            if !again.wait(failure) {
                 break;
             }
             outcome = self.goes_on(session, (head, pages));

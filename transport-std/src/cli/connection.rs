@@ -131,13 +131,25 @@ impl<P: Spoken> Session for Connection<'_, P> {
         ring: &mut dyn Sink,
         each: &mut dyn FnMut(Fetched<'_>) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let now = self.open(url)?;
-        let outcome = match now.change_since(opened) {
-            Some(how) => Err(Cause::Changed(how.into())),
-            None => self.stream_from(at, ring, each),
+        let mut begun = false;
+        let mut resume = |me: &mut Self, begun: &mut bool| {
+            let now = me.open(url)?;
+            let outcome = match now.change_since(opened) {
+                Some(how) => Err(Cause::Changed(how.into())),
+                None => me.stream_from(at, ring, &mut |part| {
+                    *begun |= matches!(part, Fetched::Content(_));
+                    each(part)
+                }),
+            };
+            me.close();
+            outcome.map_err(|cause| me.failure(format!("reading {url}"), cause))
         };
-        self.close();
-        outcome.map_err(|cause| self.failure(format!("reading {url}"), cause))
+        let outcome = resume(self, &mut begun);
+        if outcome.as_ref().is_err_and(Failure::is_expired) && !begun {
+            // As in `fetch`.
+            return resume(self, &mut begun);
+        }
+        outcome
     }
 
     fn close(&mut self) {

@@ -3,7 +3,7 @@
 use super::hints;
 use super::links::LINKS_MAX;
 use super::safe;
-use super::url::Wire;
+use super::url::{Url, Wire};
 use pagewire::{Error, Kind, Reason, Refusal};
 use std::fmt;
 use std::io;
@@ -128,6 +128,11 @@ impl Failure {
 
     pub fn new(tried: impl Into<String>, cause: Cause) -> Failure {
         Failure { tried: tried.into(), cause, as_nobody: false, stage: Stage::Unconnected, wire: Wire::Smb }
+    }
+
+    /// It stood in the way of this, too.
+    pub fn going_on_with(self, url: &Url) -> Failure {
+        Failure { tried: format!("{}, to go on with {url}", self.tried), ..self }
     }
 
     /// Standard output did not take something.

@@ -24,9 +24,11 @@ impl Retries {
         self.tried = 0;
     }
 
-    /// Waits until it is time for the next attempt, if there is to be one.
-    pub fn wait(&mut self) -> bool {
-        if self.tried == self.max {
+    /// Waits until it is time for the next attempt after a `failure`, if there is to be one.
+    pub fn wait(&mut self, failure: &Failure) -> bool {
+        // What another connection did not bring back is gone.
+        let max = if failure.is_expired() { self.max.min(1) } else { self.max };
+        if self.tried >= max || !failure.is_cured_by_connecting() {
             return false;
         }
         std::thread::sleep(PAUSE.saturating_mul(1 << self.tried));
@@ -35,9 +37,9 @@ impl Retries {
     }
 }
 
-/// Connects anew if the connection was lost.
+/// Connects anew if the connection was lost. Who is not let in any more is told so again.
 pub fn stay_connected(session: &mut dyn Session, retries: u32) -> Result<(), Failure> {
-    if session.is_lost() && session.was_let_in() {
+    if session.was_let_in() && (session.is_lost() || session.is_shut_out()) {
         return persist(session, retries, |session| session.log_in());
     }
     Ok(())
@@ -58,9 +60,9 @@ pub fn persist<T>(
     let lost = session.is_lost() && session.was_let_in();
     let mut outcome = anew(session, lost);
     let mut retries = Retries::new(retries);
-    while outcome.as_ref().is_err_and(Failure::is_cured_by_connecting)
+    while let Err(failure) = &outcome
         && session.was_let_in()
-        && retries.wait()
+        && retries.wait(failure)
     {
         outcome = anew(session, true);
     }

@@ -58,10 +58,7 @@ impl Serve for Tree<'_> {
             (self.make)(url)?;
             let entered = self.enter(session, url, inside, Above::default(), report);
             let served = entered.and_then(|()| self.serve_found(session, report));
-            served.map_err(|failure| Failure {
-                tried: format!("{}, to go on with {url}", failure.tried),
-                ..failure
-            })?;
+            served.map_err(|failure| failure.going_on_with(url))?;
         }
         listed
     }

@@ -219,10 +219,10 @@ fn serve_all(
         if report.unread {
             return (index, None);
         }
-        if index < urls.len()
+        if let Some(next) = urls.get(index)
             && let Err(failure) = stay_connected(session, serve.retries())
         {
-            report.outcome(Err(failure));
+            report.outcome(Err(failure.going_on_with(next)));
             return (urls.len(), None);
         }
         if session.is_shut_out() {
