@@ -12,8 +12,8 @@
 //! | 32 | SHA-256 of the file |
 //! | 20 | the first bytes of the SHA-256 of the 44 before |
 //!
-//! An update erases the record of the older slot first, then writes the file, and its record last. So power may fail at
-//! any point: a slot with a record is whole, and the other one was not touched.
+//! An update erases the record of the older slot first, then writes the file, and reads it back, and writes its record last. So power
+//! may fail at any point, and flash not take what is written: a slot with a record is whole, and the other one was not touched.
 
 #[cfg(test)]
 extern crate std;
@@ -31,12 +31,15 @@ use sha2::{Digest, Sha256};
 pub enum Error<E> {
     /// The flash says so.
     Flash(E),
-    /// The slots do not lie on borders of what can be erased, or beyond the flash, or it writes in units of more than 64 bytes.
+    /// The slots do not lie on borders of what can be erased, or beyond the flash, or 64 bytes are no multiple of what it reads and
+    /// writes, or what it erases no multiple of 64 bytes.
     Geometry,
     /// The file is longer than a slot.
     Full,
     /// Bytes came after some that did not end on a border of what can be written.
     Unaligned,
+    /// The flash has not kept what was written to it, though it said that it had. The file that was the newest is so still.
+    NotKept,
 }
 
 /// A whole file in a slot.
@@ -67,7 +70,9 @@ impl<F: NorFlash> Slots<F> {
         let aligned =
             (start as usize).is_multiple_of(F::ERASE_SIZE) && (len as usize).is_multiple_of(F::ERASE_SIZE);
         let writable = Record::LEN.is_multiple_of(F::WRITE_SIZE) && Record::LEN.is_multiple_of(F::READ_SIZE);
-        if fits && aligned && writable && len > 0 {
+        // Then the record lies in the piece that is erased first, whole.
+        let erasable = F::ERASE_SIZE.is_multiple_of(Record::LEN);
+        if fits && aligned && writable && erasable && len > 0 {
             Ok(Slots { flash, start, len })
         } else {
             Err(Error::Geometry)
@@ -155,11 +160,35 @@ impl<F: NorFlash> Update<'_, F> {
         Ok(())
     }
 
-    /// Writes the record: from now on this is the newest file.
-    pub fn commit(self) -> Result<Image, Error<F::Error>> {
-        let record = Record { sequence: self.sequence, len: self.len, sha256: self.hash.finalize().into() };
+    /// Reads the file back and, if it is what came, writes the record: from now on this is the newest file.
+    pub fn commit(mut self) -> Result<Image, Error<F::Error>> {
+        let sha256 = core::mem::take(&mut self.hash).finalize().into();
+        if self.read_back()? != sha256 {
+            return Err(Error::NotKept);
+        }
+        let record = Record { sequence: self.sequence, len: self.len, sha256 };
         self.flash.write(self.record_at, &record.encode()).map_err(Error::Flash)?;
+        if Record::decode(&self.read(self.record_at)?) != Some(record) {
+            return Err(Error::NotKept);
+        }
         Ok(Image { start: self.start, len: record.len, sha256: record.sha256, sequence: record.sequence })
+    }
+
+    /// The hash of the file as it lies in the flash.
+    fn read_back(&mut self) -> Result<[u8; 32], Error<F::Error>> {
+        let mut hash = Sha256::new();
+        for done in (0..self.len).step_by(Record::LEN) {
+            // The last piece is read whole too, on borders of `F::READ_SIZE`: it ends before the record.
+            let piece = self.read(self.start + done)?;
+            hash.update(&piece[..Record::LEN.min((self.len - done) as usize)]);
+        }
+        Ok(hash.finalize().into())
+    }
+
+    fn read(&mut self, at: u32) -> Result<[u8; Record::LEN], Error<F::Error>> {
+        let mut bytes = [0; Record::LEN];
+        self.flash.read(at, &mut bytes).map_err(Error::Flash)?;
+        Ok(bytes)
     }
 
     fn program(&mut self, bytes: &[u8]) -> Result<(), Error<F::Error>> {

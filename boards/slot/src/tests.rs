@@ -28,12 +28,14 @@ struct Memory {
     bytes: Vec<u8>,
     /// How many units can be written and pieces be erased.
     power: usize,
+    /// The unit that stays erased, though writing to it succeeds.
+    dead: Option<usize>,
 }
 
 impl Memory {
     /// Full of what somebody left there.
     fn new() -> Self {
-        Memory { bytes: vec![0x5A; START + 2 * SLOT + PIECE], power: usize::MAX }
+        Memory { bytes: vec![0x5A; START + 2 * SLOT + PIECE], power: usize::MAX, dead: None }
     }
 
     fn change(&mut self, at: usize, new: &[u8]) -> Result<(), Fault> {
@@ -49,8 +51,12 @@ impl ErrorType for &mut Memory {
 }
 
 impl ReadNorFlash for &mut Memory {
-    const READ_SIZE: usize = 1;
+    const READ_SIZE: usize = 16;
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+        if !(offset as usize).is_multiple_of(Self::READ_SIZE) || !bytes.len().is_multiple_of(Self::READ_SIZE)
+        {
+            return Err(Fault::Misplaced);
+        }
         bytes.copy_from_slice(&self.bytes[offset as usize..][..bytes.len()]);
         Ok(())
     }
@@ -76,7 +82,11 @@ impl NorFlash for &mut Memory {
         if self.bytes[at..at + bytes.len()].iter().any(|byte| *byte != 0xFF) {
             return Err(Fault::NotErased);
         }
-        bytes.chunks(UNIT).enumerate().try_for_each(|(unit, bytes)| self.change(at + unit * UNIT, bytes))
+        let mut units = (at..).step_by(UNIT).zip(bytes.chunks(UNIT));
+        units.try_for_each(|(at, bytes)| match self.dead {
+            Some(dead) if dead == at => Ok(()),
+            _ => self.change(at, bytes),
+        })
     }
 }
 
@@ -145,6 +155,30 @@ fn wherever_power_fails_the_old_file_is_whole_until_the_new_one_is() {
 }
 
 #[test]
+fn what_the_flash_did_not_keep_never_becomes_the_newest() {
+    let (old, new) = (file(SLOT - Record::LEN, 3), file(SLOT - Record::LEN - 5, 7));
+    // The third file goes where the first one was.
+    for dead in (START..START + SLOT).step_by(UNIT) {
+        let mut memory = Memory::new();
+        store(&mut memory, &file(40, 5), UNIT).unwrap();
+        store(&mut memory, &old, UNIT).unwrap();
+        memory.dead = Some(dead);
+        assert_eq!(store(&mut memory, &new, 4 * UNIT), Err(Error::NotKept), "unit at {dead}");
+        // Of a file that was not kept there is no record either.
+        if dead < START + SLOT - Record::LEN {
+            assert!(
+                memory.bytes[START + SLOT - Record::LEN..][..Record::LEN].iter().all(|byte| *byte == 0xFF)
+            );
+        }
+        assert_eq!(newest(&mut memory).as_ref(), Some(&old), "unit at {dead}");
+        // And where the flash keeps it after all, it is.
+        memory.dead = None;
+        store(&mut memory, &new, UNIT).unwrap();
+        assert_eq!(newest(&mut memory).as_ref(), Some(&new));
+    }
+}
+
+#[test]
 fn an_update_that_is_dropped_leaves_the_old_file() {
     let mut memory = Memory::new();
     store(&mut memory, b"old", 3).unwrap();
@@ -180,4 +214,44 @@ fn slots_lie_inside_the_flash_and_on_its_borders() {
         let outcome = Slots::new(&mut memory, start as u32, len as u32).map(|_| ());
         assert_eq!(outcome, Err(Error::Geometry), "{start} {len}");
     }
+}
+
+/// A flash that erases in pieces of `ERASE` bytes, and is not asked to.
+struct Erasing<const ERASE: usize>;
+
+impl<const ERASE: usize> ErrorType for Erasing<ERASE> {
+    type Error = Fault;
+}
+
+impl<const ERASE: usize> ReadNorFlash for Erasing<ERASE> {
+    const READ_SIZE: usize = 1;
+    fn read(&mut self, _: u32, _: &mut [u8]) -> Result<(), Fault> {
+        unreachable!()
+    }
+    fn capacity(&self) -> usize {
+        4096
+    }
+}
+
+impl<const ERASE: usize> NorFlash for Erasing<ERASE> {
+    const WRITE_SIZE: usize = 1;
+    const ERASE_SIZE: usize = ERASE;
+    fn erase(&mut self, _: u32, _: u32) -> Result<(), Fault> {
+        unreachable!()
+    }
+    fn write(&mut self, _: u32, _: &[u8]) -> Result<(), Fault> {
+        unreachable!()
+    }
+}
+
+#[test]
+fn a_record_lies_whole_in_one_piece_that_can_be_erased() {
+    fn outcome<const ERASE: usize>(len: u32) -> Result<(), Error<Fault>> {
+        Slots::new(Erasing::<ERASE>, 0, len).map(|_| ())
+    }
+    assert_eq!(outcome::<64>(64), Ok(()));
+    assert_eq!(outcome::<128>(1280), Ok(()));
+    assert_eq!(outcome::<32>(32), Err(Error::Geometry));
+    assert_eq!(outcome::<32>(1024), Err(Error::Geometry));
+    assert_eq!(outcome::<96>(960), Err(Error::Geometry));
 }
