@@ -66,29 +66,35 @@ built() {
 
 listening() { (: <"/dev/tcp/$ADDRESS/$1") 2>/dev/null; }
 
-# pids_with ARGUMENT: the processes that were started with exactly this argument. With a path of ours
-# in it, that finds what a killed parent left behind and never a stranger that reuses a pid.
+# pids_with ARGUMENT [PROGRAM]: the processes that were started with exactly this argument and run that program, a
+# pattern for its name without a directory. With a path of ours in it, that finds what a killed parent left behind
+# and never a stranger that reuses a pid; with a program, nobody either who looks at that path with another one.
 pids_with() {
-    local file
+    local file program
     # The argument goes in by stdin, or grep would find itself. It fails when it finds nothing, and
     # when a process ends while it looks.
     # shellcheck disable=SC2062 # the glob is of files
     { grep -lszxF --file=/dev/stdin /proc/[0-9]*/cmdline <<<"$1" || true; } | while IFS=/ read -r _ _ file _; do
-        echo "$file"
+        # A program that was replaced since then is "(deleted)". Where the system does not say what runs, as in some
+        # containers of a child that acts as another user, the argument must do.
+        program=$(readlink "/proc/$file/exe") || program=
+        program=${program##*/}
+        # shellcheck disable=SC2053 # a pattern
+        if [ -z "$program" ] || [[ ${program% (deleted)} = @(${2:-*}) ]]; then echo "$file"; fi
     done
 }
 
-# The rest is for servers. Each sets PORT, the first of its ports; STATE, its directory; and MARK, an
-# argument that all its processes have and no others.
+# The rest is for servers. Each sets PORT, the first of its ports; STATE, its directory; MARK, an argument that
+# all its processes have; and RUNS, the pattern of what these run.
 
-alive() { [ -n "$(pids_with "$MARK")" ]; }
+alive() { [ -n "$(pids_with "$MARK" "$RUNS")" ]; }
 
 # shellcheck disable=SC2153 # PORT is theirs
 is_up() { alive && listening "$PORT"; }
 
 down() {
     local pids signal=TERM tries=0
-    while mapfile -t pids < <(pids_with "$MARK") && [ ${#pids[@]} -gt 0 ]; do
+    while mapfile -t pids < <(pids_with "$MARK" "$RUNS") && [ ${#pids[@]} -gt 0 ]; do
         tries=$((tries + 1))
         [ $tries -lt 100 ] || die "these processes do not end: ${pids[*]}"
         [ $tries -lt 30 ] || signal=KILL
