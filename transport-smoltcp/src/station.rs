@@ -152,9 +152,18 @@ impl<'s, D: Device, C: FnMut() -> Instant> Station<'s, D, C> {
     fn poll_until<T>(
         &mut self,
         limit: Duration,
-        mut something: impl FnMut(&mut Self) -> Option<T>,
+        something: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<T, Error> {
         let end = (self.clock)() + limit;
+        self.poll_up_to(end, something)
+    }
+
+    /// The same until a time that several may share.
+    fn poll_up_to<T>(
+        &mut self,
+        end: Instant,
+        mut something: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<T, Error> {
         loop {
             let now = self.poll();
             if let Some(value) = something(self) {

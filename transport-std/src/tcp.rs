@@ -157,7 +157,9 @@ impl embedded_io::Write for Tcp {
 impl Link for Tcp {
     /// To the same address, whatever else the name has by now: it is the same server that is meant.
     fn connect(&mut self, port: u16) -> io::Result<bool> {
-        let address = SocketAddr::new(self.peer()?.ip(), port);
+        // It keeps the interface of an IPv6 address that means something there only.
+        let mut address = self.peer()?;
+        address.set_port(port);
         let stream = self.source.connect(&address, self.timeout).map_err(|error| at_port(error, port))?;
         *self = Tcp { timeout: self.timeout, source: self.source, ..Tcp::new(stream)? };
         Ok(true)
@@ -168,7 +170,7 @@ impl Link for Tcp {
 mod tests {
     use super::*;
     use embedded_io::{Read as _, Write as _};
-    use std::net::TcpListener;
+    use std::net::{SocketAddrV6, TcpListener};
 
     fn pair() -> (Tcp, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -203,6 +205,25 @@ mod tests {
     fn a_closed_port_refuses() {
         let error = Tcp::connect("127.0.0.1", 1, Duration::from_secs(5)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+
+    /// An address of a link and its interface, where the system has one and says it.
+    fn of_a_link() -> Option<SocketAddrV6> {
+        let all = std::fs::read_to_string("/proc/net/if_inet6").ok()?;
+        let mut lines = all.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        // The address, the interface, the length of the prefix, the scope (20: the link), flags (80: nothing is amiss).
+        let fields = lines.find(|fields| fields.len() == 6 && (fields[3], fields[4]) == ("20", "80"))?;
+        let (ip, interface) = (u128::from_str_radix(fields[0], 16), u32::from_str_radix(fields[1], 16));
+        Some(SocketAddrV6::new(ip.ok()?.into(), 0, 0, interface.ok()?))
+    }
+
+    #[test]
+    fn another_port_of_a_server_is_on_the_same_interface() {
+        let Some(address) = of_a_link() else { return };
+        let [one, other] = [0; 2].map(|_| TcpListener::bind(address).unwrap());
+        let mut tcp = Tcp::new(TcpStream::connect(one.local_addr().unwrap()).unwrap()).unwrap();
+        assert!(tcp.connect(other.local_addr().unwrap().port()).unwrap());
+        assert_eq!(tcp.peer().unwrap(), other.local_addr().unwrap());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use smoltcp::wire::{DnsQueryType, IpAddress, IpCidr};
 /// How long a DHCP server may take: smoltcp asks again every 10 s.
 pub const CONFIGURE_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// How long a DNS server may take: smoltcp gives up by itself after 10 s.
+/// How long a DNS server may take, whatever it is asked for: smoltcp gives up each question by itself after 10 s.
 pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What a name is asked for, in this order.
@@ -67,12 +67,13 @@ impl<D: Device, C: FnMut() -> Instant> Station<'_, D, C> {
     }
 
     fn resolve(&mut self, name: &str) -> Result<IpAddress, Error> {
+        let end = (self.clock)() + RESOLVE_TIMEOUT;
         for kind in KINDS {
             let dns = self.sockets.get_mut::<dns::Socket>(self.dns);
             let query = dns
                 .start_query(self.interface.context(), name, *kind)
                 .map_err(|_| Error::Invalid("the server's name is neither an address nor one of DNS"))?;
-            let answer = self.poll_until(RESOLVE_TIMEOUT, |station| {
+            let answer = self.poll_up_to(end, |station| {
                 let dns = station.sockets.get_mut::<dns::Socket>(station.dns);
                 match dns.get_query_result(query) {
                     Err(dns::GetQueryResultError::Pending) => None,

@@ -116,7 +116,7 @@ pub struct Get {
     /// Fail rather than replace a file
     #[arg(long)]
     pub no_clobber: bool,
-    /// Keep the times of access and modification of files
+    /// Keep the times of access and modification of files; standard output, pipes and devices have none to keep
     #[arg(short, long)]
     pub preserve: bool,
     /// Which zeros become holes of a new file, which take no space
@@ -260,6 +260,9 @@ pub struct Common {
 #[command(next_help_heading = "Messages")]
 pub struct Messages {
     /// When done, what it cost, on standard error
+    ///
+    /// Its `connections` are sessions, those made anew among them. One of NFS 3 may take several TCP connections, to the port mapper's
+    /// port, MOUNT's and its own, and counts as one.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub stats: Option<StatsFormat>,
     /// No progress bar

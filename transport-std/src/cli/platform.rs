@@ -1,7 +1,9 @@
 //! What systems do in different ways.
 
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
+#[cfg(unix)]
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// Standard output without a buffer, so that what is written goes straight from the lent memory.
 #[cfg(unix)]
@@ -30,6 +32,17 @@ pub fn others_can_read(_: &Metadata) -> bool {
     false
 }
 
+/// A file that is made so can be opened by nobody but its owner.
+#[cfg(unix)]
+pub fn only_for_us(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600);
+}
+
+/// Elsewhere its directory says who can open it.
+#[cfg(not(unix))]
+pub fn only_for_us(_: &mut OpenOptions) {}
+
 /// What a file of `ours` takes over of the one that it replaces, if both have one owner. The bits that let
 /// others act as the owner or group are never among it: these were given to other contents.
 #[cfg(unix)]
@@ -44,14 +57,26 @@ pub fn inherited(replaced: &Metadata, _: &Metadata) -> Option<Permissions> {
     Some(replaced.permissions())
 }
 
-/// Has `clean_up` called when the user or the system ends this process (SIGINT, SIGTERM, SIGHUP, SIGQUIT); then the
-/// signal does what it would have done.
+/// Has `clean_up` called when the user or the system ends this process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM,
+/// SIGUSR1, SIGUSR2); then the signal does what it would have done. SIGXFSZ ends nothing any more: the write that would make a
+/// file longer than it may be fails, which says more. Other signals are left as they are.
 #[cfg(unix)]
 pub fn before_end(clean_up: fn()) -> io::Result<()> {
-    use signal_hook::{consts, iterator::Signals, low_level};
-    let all = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP, consts::SIGQUIT];
+    use signal_hook::{consts, flag, iterator::Signals, low_level};
+    let all = [
+        consts::SIGINT,
+        consts::SIGTERM,
+        consts::SIGHUP,
+        consts::SIGQUIT,
+        consts::SIGXCPU,
+        consts::SIGALRM,
+        consts::SIGUSR1,
+        consts::SIGUSR2,
+    ];
     let ignored = ignored_signals();
     let mut signals = Signals::new(all.into_iter().filter(|signal| (ignored >> (signal - 1)) & 1 == 0))?;
+    // Where there is a handler, whatever it does, the write fails (EFBIG). The flag is for nobody.
+    flag::register(consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in &mut signals {
             clean_up();
@@ -65,7 +90,7 @@ pub fn before_end(clean_up: fn()) -> io::Result<()> {
 /// The signals that this process was started to ignore (by `nohup`, or in the background of a script), a bit
 /// each. A handler would undo that. Where the system does not say it, it is SIGHUP.
 #[cfg(unix)]
-fn ignored_signals() -> u64 {
+pub fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

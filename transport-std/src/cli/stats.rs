@@ -13,6 +13,8 @@ pub struct Stats {
     pub exit_code: u8,
     /// The first that happened.
     pub error: Option<Trouble>,
+    /// Sessions, those made anew among them. The TCP connections that one of NFS 3 has to other ports of the server before (the port
+    /// mapper's, MOUNT's) are not counted.
     pub connections: u32,
     /// "smb" or "nfs". Of the last connection, as is all that was negotiated.
     pub protocol: Option<&'static str>,

@@ -37,17 +37,25 @@ impl Temporary {
         if WATCH.set(()).is_ok() {
             platform::before_end(remove_before_end)?;
         }
-        let mut current = current();
-        let (path, file) = create_beside(target)?;
-        *current = Some(path.clone());
-        let temporary = Temporary { file, path, target: target.to_owned() };
-        drop(current);
-        if let Ok(existing) = fs::metadata(target)
-            && let Some(permissions) = platform::inherited(&existing, &temporary.file.metadata()?)
-        {
-            temporary.file.set_permissions(permissions)?;
+        let Ok(existing) = fs::metadata(target) else { return Temporary::beside(target, false) };
+        // Until it has the permissions of the other one nobody else may open it: who did could read all that comes.
+        let temporary = Temporary::beside(target, true)?;
+        match platform::inherited(&existing, &temporary.file.metadata()?) {
+            Some(permissions) => temporary.file.set_permissions(permissions)?,
+            // Then it is as any new file, and which permissions that has shows only when one is made.
+            None => {
+                drop(temporary);
+                return Temporary::beside(target, false);
+            }
         }
         Ok(temporary)
+    }
+
+    fn beside(target: &Path, private: bool) -> io::Result<Temporary> {
+        let mut current = current();
+        let (path, file) = create_beside(target, private)?;
+        *current = Some(path.clone());
+        Ok(Temporary { file, path, target: target.to_owned() })
     }
 
     /// To be written to.
@@ -84,11 +92,16 @@ impl Drop for Temporary {
     }
 }
 
-fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+fn create_beside(target: &Path, private: bool) -> io::Result<(PathBuf, File)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if private {
+        platform::only_for_us(&mut options);
+    }
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     for number in 0..1000 {
         let path = target.with_file_name(name_for(&name, std::process::id(), number));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             outcome => return outcome.map(|file| (path, file)),
         }
@@ -180,6 +193,97 @@ mod tests {
                 assert_eq!(mode(&target), mode(&directory.join("fresh")));
             }
         });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_open_what_replaces_a_private_file_at_any_moment() {
+        use std::os::unix::fs::PermissionsExt;
+        in_directory(|directory| {
+            let target = directory.join("a");
+            fs::write(&target, "secret").unwrap();
+            fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+            let path = directory.join(name_for("a", std::process::id(), 0));
+            // The moment is short: it takes many looks to meet it.
+            std::thread::scope(|scope| {
+                let watch = scope.spawn(|| {
+                    let looks = std::iter::repeat_with(|| fs::metadata(&path)).flatten().take(5000);
+                    looks.filter(|there| there.permissions().mode() & 0o077 != 0).count()
+                });
+                while !watch.is_finished() {
+                    drop(Temporary::create(&target).unwrap());
+                }
+                assert_eq!(watch.join().unwrap(), 0);
+            });
+        });
+    }
+
+    /// A process that has a temporary file of its own: the same test once more, which finds a variable set.
+    #[cfg(unix)]
+    struct Child {
+        directory: tempfile::TempDir,
+        command: std::process::Command,
+    }
+
+    #[cfg(unix)]
+    impl Child {
+        const VARIABLE: &str = "PAGEWIRE_TEST_TEMPORARY";
+
+        /// The file that is to be written, in the child.
+        fn target() -> Option<PathBuf> {
+            std::env::var_os(Child::VARIABLE).map(|directory| Path::new(&directory).join("a"))
+        }
+
+        /// Runs the test `name` in a shell that has done `before`.
+        fn new(name: &str, before: &str) -> Child {
+            let directory = tempfile::tempdir().unwrap();
+            let mut command = std::process::Command::new("sh");
+            command
+                .args(["-c", &format!("{before}; exec \"$@\""), "sh"])
+                .arg(std::env::current_exe().unwrap());
+            command.args(["--exact", &format!("{}::{name}", module_path!().split_once("::").unwrap().1)]);
+            command.args(["--nocapture"]).env(Child::VARIABLE, directory.path());
+            Child { directory, command }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn signals_that_end_the_process_leave_nothing() {
+        use signal_hook::{consts::*, low_level};
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(target) = Child::target() {
+            let _temporary = Temporary::create(&target).unwrap();
+            low_level::raise(std::env::var("SIGNAL").unwrap().parse().unwrap()).unwrap();
+            std::thread::sleep(std::time::Duration::from_secs(20));
+            panic!("no signal has ended this process");
+        }
+        let mut signals = vec![SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2];
+        // What these tests were started to ignore, as in the background of a script, their children ignore too.
+        signals.retain(|signal| (platform::ignored_signals() >> (signal - 1)) & 1 == 0);
+        for signal in signals {
+            // No core: some of these signals leave one.
+            let mut child = Child::new("signals_that_end_the_process_leave_nothing", "ulimit -c 0");
+            let output = child.command.env("SIGNAL", signal.to_string()).output().unwrap();
+            assert_eq!(output.status.signal(), Some(signal), "{output:?}");
+            assert_eq!(names(child.directory.path()), [""; 0], "signal {signal}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_gets_longer_than_it_may_be_is_an_error_and_leaves_nothing() {
+        if let Some(target) = Child::target() {
+            let temporary = Temporary::create(&target).unwrap();
+            let error = temporary.file().write_all(&[1; 100_000]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+            return;
+        }
+        let name = "a_file_that_gets_longer_than_it_may_be_is_an_error_and_leaves_nothing";
+        let mut child = Child::new(name, "ulimit -f 8");
+        let output = child.command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(names(child.directory.path()), [""; 0]);
     }
 
     #[test]

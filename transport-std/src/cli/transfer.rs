@@ -114,7 +114,8 @@ impl Writer<'_> {
     ) -> Result<Attributes, Failure> {
         destination.write(|out| {
             let opened = copy(Output::new(out, destination.is_new(), self.sparse))?;
-            if self.preserve {
+            // Times are those of a file: what was there before, a device or whatever standard output is, keeps its own.
+            if self.preserve && destination.is_new() {
                 keep_times(out, &opened).map_err(|error| destination.failure(error))?;
             }
             Ok(opened)
@@ -171,4 +172,30 @@ fn keep_times(file: &File, attributes: &Attributes) -> std::io::Result<()> {
         times = times.set_modified(modified);
     }
     file.set_times(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewire::Time;
+    use std::fs;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn times_are_kept_of_a_new_file_and_of_nothing_that_was_there_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let (named, device) = (directory.path().join("file"), directory.path().join("device"));
+        fs::write(&device, "").unwrap();
+        let messages = Messages { stats: None, quiet: true, verbose: false };
+        let place = |_: &Url| Ok(Destination::Stdout);
+        let writer = Writer { place: &place, preserve: true, sparse: Sparse::Auto, retries: 0, messages };
+        let modified = Some(Time { seconds: 1_000_000, nanoseconds: 0 });
+        let opened = Attributes { modified, ..Attributes::default() };
+        for destination in [Destination::named(&named, true).unwrap(), Destination::Special(device.clone())] {
+            writer.write(&destination, |_| Ok(opened)).unwrap();
+        }
+        let then = UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let has_it = |path| fs::metadata(path).unwrap().modified().unwrap() == then;
+        assert!(has_it(&named) && !has_it(&device));
+    }
 }
