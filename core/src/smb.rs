@@ -194,6 +194,11 @@ impl<'s, const KEPT: usize> Smb<'s, KEPT> {
         self.session.standing == Standing::Ready
     }
 
+    /// Whether the server took who it is for who it says it is, whatever has become of the share.
+    pub fn is_admitted(&self) -> bool {
+        self.session.is_admitted()
+    }
+
     /// The dialect, once negotiated.
     pub fn dialect(&self) -> Option<Dialect> {
         self.session.dialect

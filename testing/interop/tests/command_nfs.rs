@@ -93,6 +93,25 @@ fn the_form_of_mount_needs_its_ports_in_options() {
 }
 
 #[test]
+fn an_export_that_is_not_mounted_takes_no_url_behind_it_along() {
+    for server in Server::all() {
+        let file = server.url("/export/size-1");
+        let expected = fs::read(server.local("size-1")).unwrap();
+        let denied = [server.url("/denied/x"), server.url("/denied/y")];
+        for urls in [[&denied[0], &file, &denied[1], &file], [&file, &denied[0], &file, &denied[1]]] {
+            for options in [&["cat"][..], &["cat", "-v"]] {
+                let args: Vec<_> = options.iter().copied().chain(urls.map(String::as_str)).collect();
+                let Output { status, stdout, stderr } = run(&args);
+                let stderr = text(&stderr);
+                assert!(!status.success() && stdout == [&expected[..], &expected].concat(), "{stderr}");
+                let failed = |url: &String| stderr.contains(url.split('?').next().unwrap());
+                assert!(denied.iter().all(failed), "{stderr}");
+            }
+        }
+    }
+}
+
+#[test]
 fn one_connection_serves_the_files_of_a_directory_and_another_export_has_its_own() {
     for server in Server::all() {
         let urls = [

@@ -15,8 +15,8 @@ pub trait Session {
     /// Whether that was tried over the connection there is, and did not work.
     fn is_shut_out(&self) -> bool;
 
-    /// Whether it ever worked. Who was never let in is not let in by trying again, and a password that is refused once more
-    /// for each file could lock the account.
+    /// Whether it ever worked, or was about to when the connection was lost. Who was never let in is not let in by trying again, and
+    /// a password that is refused once more for each file could lock the account.
     fn was_let_in(&self) -> bool;
 
     /// Whether files can be asked for.

@@ -10,7 +10,7 @@ use pagewire::protocol::Protocol;
 use pagewire::smb::seal::Cipher;
 use pagewire::smb::sign::SigningAlgorithm;
 use pagewire::smb::{Dialect, Smb};
-use pagewire::{Error, Refusal};
+use pagewire::{Counters, Error, Refusal};
 
 /// A protocol that the commands speak.
 pub trait Spoken: Protocol {
@@ -21,6 +21,11 @@ pub trait Spoken: Protocol {
 
     /// Whether files can be asked for.
     fn connected(&self) -> bool;
+
+    /// Whether the server has let this client in, as far as it can: where nobody is asked for a password, it has said anything.
+    fn admitted(&self, counters: &Counters) -> bool {
+        counters.bytes_received > 0
+    }
 
     /// Whether `path` can be asked for over this connection, once that is there.
     fn covers(&self, path: &str) -> bool;
@@ -62,6 +67,10 @@ impl Spoken for Smb<'_> {
 
     fn connected(&self) -> bool {
         self.is_connected()
+    }
+
+    fn admitted(&self, _: &Counters) -> bool {
+        self.is_admitted()
     }
 
     fn covers(&self, _: &str) -> bool {

@@ -107,7 +107,7 @@ impl<'c> Visitor<'c> {
 
     /// As many of `urls` as one connection serves, and what the next must mount if it is a link that ends it. If there is
     /// none to be had, they have all failed: to try a password that was refused once more for each of them could lock the
-    /// account.
+    /// account. But an NFS server that does not let one be mounted may let another.
     fn serve(
         &mut self,
         target: &Target,
@@ -117,6 +117,7 @@ impl<'c> Visitor<'c> {
         serve: &mut impl Serve,
     ) -> (usize, Option<Wider>) {
         let verbose = self.common.messages.verbose;
+        let is_nfs = matches!(target.place, Place::Nfs(_));
         let (mount, before) = wider.map(|wider| (wider.mount, wider.outcome)).unzip();
         let path = mount.as_deref().unwrap_or_else(|| to_mount(urls));
         let mut session = match self.dial(target, path) {
@@ -134,7 +135,13 @@ impl<'c> Visitor<'c> {
                 if verbose {
                     tell!("pagewire: {}", session.describe());
                 }
-                serve_all(session.as_mut(), urls, report, serve)
+                match serve_all(session.as_mut(), urls, report, serve) {
+                    // Of the exports of one server one may be mounted where another is not.
+                    (_, None) if session.is_shut_out() && (session.is_lost() || !is_nfs) => {
+                        (urls.len(), None)
+                    }
+                    served => served,
+                }
             }
             // More than before is not mounted: what was wrong before is what is wrong.
             (Err(_), Some(before)) => {
@@ -143,7 +150,7 @@ impl<'c> Visitor<'c> {
             }
             (Err(failure), None) => {
                 report.outcome(Err(failure));
-                (urls.len(), None)
+                (if is_nfs && !session.is_lost() { 1 } else { urls.len() }, None)
             }
         };
         session.leave();
@@ -226,7 +233,7 @@ fn serve_all(
             return (urls.len(), None);
         }
         if session.is_shut_out() {
-            return (urls.len(), None);
+            return (index, None);
         }
     }
     (urls.len(), None)
