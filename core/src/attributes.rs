@@ -59,7 +59,21 @@ pub struct Attributes {
     pub change: Option<u64>,
 }
 
+/// What of a file is another whenever its content was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Its length in bytes.
+    pub len: u64,
+    /// When its contents were changed last.
+    pub modified: Option<Time>,
+}
+
 impl Attributes {
+    /// Its version then.
+    pub const fn version(&self) -> Version {
+        Version { len: self.len, modified: self.modified }
+    }
+
     /// What shows that this is not the file that it was `then`, or not its content: one of the attributes that both tell differs.
     /// `None` if nothing does. Samba tells of an open file the times that it had when it was opened.
     pub fn change_since(&self, then: &Attributes) -> Option<&'static str> {

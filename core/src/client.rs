@@ -236,7 +236,8 @@ impl<'s, P: Protocol> Client<'s, P> {
         self.out.inflight.forget();
     }
 
-    /// The transport says that the connection is gone. The next step is `Done(Err(Closed))`.
+    /// The transport says that the connection is gone. The next step is `Done(Err(Closed))`. Where there is an operation,
+    /// [`received`](Self::received) of nothing is the same, and wipes what came into its pages and was not verified.
     pub fn closed(&mut self) {
         self.fail(Error::Closed);
     }
@@ -337,7 +338,7 @@ impl<'s, P: Protocol> Client<'s, P> {
         if *ticket == Ticket::NOBODY {
             self.ticket = self.ticket.next().ok_or(Error::Invalid("no tickets are left"))?;
             *ticket = self.ticket;
-            self.waits = false;
+            (self.waits, self.idle_frames) = (false, 0);
             self.out.inflight.forget_all_but(self.ticket);
             self.out.pauses.restart();
         }

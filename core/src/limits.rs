@@ -38,6 +38,9 @@ pub const HOLES_MAX: usize = 32;
 /// not small beside so few bytes (as of [`REQUEST_LEN_MIN`]).
 pub const HOLE_LEN_MIN: u64 = 64 * 1024;
 
+/// A reply that makes a segment longer by less than this brings nothing either: no file system has smaller blocks.
+pub const MAP_GROWTH_MIN: u64 = 512;
+
 /// Where a map is told run by run, each in a round trip, and runs are shorter than this, a stream gets on more slowly
 /// by it than without: at 1 Gbit/s it is what comes in 2 ms.
 pub const MAP_LEN_MIN: u64 = 256 * 1024;

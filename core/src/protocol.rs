@@ -3,7 +3,7 @@
 //! The shared rooms know only these words. A protocol encodes an [`Ask`] into requests, tells where the bytes of
 //! a frame belong ([`Head`]), and says what a verified reply means ([`Answer`]).
 
-use crate::attributes::{Attributes, Name, Space};
+use crate::attributes::{Attributes, Name, Space, Version};
 use crate::compound::Cost;
 use crate::error::Error;
 use crate::holes::HoleList;
@@ -321,6 +321,12 @@ pub trait Protocol {
     /// The range at `at` of a map's ranges.
     fn range(&self, _ranges: &[u8], _at: usize) -> Result<RangeAt, Error> {
         Err(Error::Misbehaved("ranges in a protocol that has none"))
+    }
+
+    /// What a reply that was [`Data`](Answer::Data) or [`EndOfFile`](Answer::EndOfFile) tells of the file besides, if it does: a version
+    /// that can be compared with that of its attributes.
+    fn version(&self, _message: &[u8]) -> Option<Version> {
+        None
     }
 
     /// The link that `path` ran into, according to the last frame.

@@ -56,12 +56,12 @@ pub fn advance<P: Protocol, O: Operation<P>>(
             Step::Transmit(bytes) => match socket.send_slice(bytes) {
                 Ok(0) => return Ok(Progress::Waits),
                 Ok(len) => client.transmitted(len),
-                Err(_) => client.closed(),
+                Err(_) => client.received(op, 0),
             },
             Step::Receive(window) => match socket.recv_slice(window) {
                 Ok(0) => return Ok(Progress::Waits),
                 Ok(len) => client.received(op, len),
-                Err(_) => client.closed(),
+                Err(_) => client.received(op, 0),
             },
             Step::Connect(port) => return Ok(Progress::Connect(port)),
             Step::Wait(_) => return Ok(Progress::Waits),

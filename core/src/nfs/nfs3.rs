@@ -14,7 +14,7 @@ use super::rpc::{Call, Credential, RecordMark};
 use super::v3::directory::{Entries, NAME_AT};
 use super::v3::{self, Fh};
 use super::{mount, portmap};
-use crate::attributes::{Attributes, Encoding, Kind, Name};
+use crate::attributes::{Attributes, Encoding, Kind, Name, Version};
 use crate::compound::Cost;
 use crate::error::Error;
 use crate::holes::Hole;
@@ -308,8 +308,8 @@ impl Protocol for Nfs3<'_> {
         match ask {
             Ask::Connect => self.connect(stage, out),
             Ask::Keepalive => self.keep_alive(stage, out),
-            // A mount is nothing but a line in the server's list, and that a guess.
-            Ask::Disconnect => Ok(Progress::Complete),
+            // A mount is nothing but a line in the server's list, and that a guess; and NFSv3 knows no open files.
+            Ask::Disconnect | Ask::Close { .. } => Ok(Progress::Complete),
             _ => self.encode_ask(ask, stage, out),
         }
     }
@@ -347,6 +347,13 @@ impl Protocol for Nfs3<'_> {
             attributes: entry.attributes().unwrap_or(unknown),
             next: (left > 0).then(|| entries.len().saturating_sub(left)),
         })
+    }
+
+    fn version(&self, message: &[u8]) -> Option<Version> {
+        let results =
+            super::rpc::Reply::decode(message).and_then(|reply| reply.results(v3::Procedure::READ.name()));
+        let head = v3::read::Head::decode(message.get(results.ok()?..)?).ok()?;
+        head.file_attributes.map(|known| known.attributes().version())
     }
 
     fn link<'f>(&self, frame: &'f [u8], _: &str) -> Result<Link<'f>, Error> {

@@ -352,7 +352,9 @@ impl Protocol for Nfs4<'_> {
         if !matches!(answer, Err(_) | Ok(Answer::Nothing | Answer::Again)) {
             self.recoveries = 0;
         }
-        if answer.is_err() && !sent.what.reads() {
+        // Streams and maps share their stage with what is asked after them: whether the file still is the same.
+        let goes_on = sent.what.reads() || matches!(sent.what, What::MapOpen | What::Seek);
+        if answer.is_err() && !goes_on {
             stage.end();
         }
         answer

@@ -63,7 +63,7 @@ enum Place {
 #[derive(Clone, Copy, Debug)]
 enum Current {
     Nothing,
-    Opened(Attributes),
+    Opened { file: Attributes, whole: bool },
     Head { at: u32, len: u32 },
     Tail,
     Ended(u64),
@@ -74,7 +74,13 @@ enum Current {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched<'i> {
     /// The next path is a file.
-    Opened(Attributes),
+    Opened {
+        /// As it was then.
+        file: Attributes,
+        /// All of it is there, and is what it was then: it came with its opening, or with replies that told so. All else may be parts of
+        /// two versions, unless a [`Stat`](crate::Stat) after its end tells that it is [the same](Attributes::change_since).
+        whole: bool,
+    },
     /// What it holds from there on, in order.
     Content(Content<'i>),
     /// It ends at this offset: all of it was lent.
@@ -155,7 +161,7 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
         let index = self.index(self.used);
         let lane = self.lanes.get_mut(index).filter(|lane| lane.state == State::Free)?;
         let path = self.paths.as_mut()?.next()?;
-        *lane = Lane { path, state: State::Reading, ..Lane::new() };
+        lane.begin(path);
         self.used = self.used.saturating_add(1);
         Some(index)
     }
@@ -215,13 +221,18 @@ impl<'l, 'p, P: Protocol> Fetch<'l, 'p, P> {
     }
 
     /// What of the open file at the front can be lent.
-    fn content(&mut self, file: File<P::Handle>, has: u32, protocol: &P) -> Result<Current, Error> {
+    fn content(
+        &mut self,
+        file: File<P::Handle>,
+        (has, whole): (u32, bool),
+        protocol: &P,
+    ) -> Result<Current, Error> {
         let want = head_of(&file.attributes, self.head_len);
         loop {
             match self.place {
                 Place::Attributes => {
                     self.place = Place::Head(0);
-                    return Ok(Current::Opened(file.attributes));
+                    return Ok(Current::Opened { file: file.attributes, whole });
                 }
                 Place::Head(_) if has < want => return Ok(Current::Nothing),
                 Place::Head(at) if at < want => {
@@ -278,6 +289,9 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         if self.lanes.is_empty() || self.head_len == 0 {
             return Err(Error::Invalid("there is no lane, or no room for the start of a file"));
         }
+        if self.lanes.len() >= usize::from(u16::MAX) {
+            return Err(Error::Invalid("there are more lanes than 65,534"));
+        }
         // The head of the file at the front goes before its tail, since nothing of it is lent without.
         for part in [Self::poll_front, Self::poll_tail] {
             let progress = part(self, protocol, out)?;
@@ -302,9 +316,7 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
     fn answer(&mut self, arrival: Arrival<'_, P>) -> Result<Option<Extent>, Error> {
         let lane = arrival.slot.ticket.lane();
         match (self.lanes.get_mut(lane as usize), &mut self.tail) {
-            (Some(lane), _) => {
-                lane.answer(&arrival.slot, arrival.landed.brought, arrival.answer).map(|()| None)
-            }
+            (Some(lane), _) => lane.answer(&arrival).map(|()| None),
             (None, Some(tail)) => tail.answer(arrival),
             (None, None) => Ok(None),
         }
@@ -371,11 +383,14 @@ impl<P: Protocol> Job<P> for Fetch<'_, '_, P> {
         self.current = match (lane.failed, lane.file) {
             _ if lane.state != State::Reading || !lane.idle => Current::Nothing,
             (Some(_), Some(file)) if self.place == Place::Attributes => {
-                self.content(file, lane.has, protocol)?
+                self.content(file, (lane.has, false), protocol)?
             }
             (Some(_), _) if self.reads == Reads::Front => Current::Nothing,
             (Some(error), _) => Current::Failed(error),
-            (None, Some(file)) => self.content(file, lane.has, protocol)?,
+            (None, Some(file)) => {
+                let come = (lane.has, lane.is_whole(&file.attributes));
+                self.content(file, come, protocol)?
+            }
             (None, None) => Current::Nothing,
         };
         Ok(!matches!(self.current, Current::Nothing))
@@ -392,7 +407,7 @@ impl<P: Protocol> Operation<P> for Fetch<'_, '_, P> {
 
     fn item<'i>(&'i mut self, _: &'i [u8]) -> Fetched<'i> {
         match (self.current, &mut self.tail) {
-            (Current::Opened(attributes), _) => Fetched::Opened(attributes),
+            (Current::Opened { file, whole }, _) => Fetched::Opened { file, whole },
             (Current::Head { at, len }, _) => {
                 let at = head_at(self.front, self.head_len).saturating_add(at as usize);
                 let run = self.heads.run(at);

@@ -1,8 +1,8 @@
 //! One of the files that a [`Fetch`](super::fetch::Fetch) opens and reads side by side.
 
-use crate::attributes::Attributes;
+use super::Arrival;
+use crate::attributes::{Attributes, Version};
 use crate::error::Error;
-use crate::inflight::Slot;
 use crate::limits::HOLE_LEN_MIN;
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, Ask, File, Progress, Protocol};
@@ -18,6 +18,10 @@ pub struct Lane<'p, P: Protocol> {
     pub(super) failed: Option<Error>,
     /// How much of the file's start is there.
     pub(super) has: u32,
+    /// Some of that was asked for when the file was open already, and nothing told that it still was the same.
+    apart: bool,
+    /// What the last reply that brought data told of the file. It may have come before the file was open.
+    told: Option<Version>,
     /// Nothing is in flight for it.
     pub(super) idle: bool,
 }
@@ -31,7 +35,7 @@ pub(super) enum State {
     Over,
 }
 
-impl<P: Protocol> Lane<'_, P> {
+impl<'p, P: Protocol> Lane<'p, P> {
     /// One without a file.
     pub fn new() -> Self {
         Lane {
@@ -41,8 +45,15 @@ impl<P: Protocol> Lane<'_, P> {
             file: None,
             failed: None,
             has: 0,
+            apart: false,
+            told: None,
             idle: true,
         }
+    }
+
+    /// Takes up the next file.
+    pub(super) fn begin(&mut self, path: &'p str) {
+        *self = Lane { path, state: State::Reading, ..Lane::new() };
     }
 
     /// The file that a [`Fetch`](super::fetch::Fetch) which was dropped has left open.
@@ -79,6 +90,10 @@ impl<P: Protocol> Lane<'_, P> {
             (State::Reading, _) if self.failed.is_some() => return Ok(Progress::Wait),
             (State::Reading, Some(file)) => self.ask_head(file, head_len, protocol, out),
             (State::Reading, None) => {
+                if self.idle {
+                    // What came before a pause may be of another version than what is opened after it.
+                    (self.has, self.told) = (0, None);
+                }
                 protocol.ask(Ask::Open { path: self.path, first: head_len }, &mut self.stage, out)
             }
         };
@@ -115,26 +130,31 @@ impl<P: Protocol> Lane<'_, P> {
         out: &mut Outbox<'_, '_>,
     ) -> Result<Progress, Error> {
         let want = head_of(&file.attributes, head_len);
-        let limits = protocol.limits();
+        let limits = out.bound(protocol.limits());
         let rest = crate::plan::next(self.has.into(), want.into(), head_len, &limits);
         match rest.filter(|_| out.in_flight() == 0) {
             Some(extent) => {
-                protocol.ask(Ask::Read { handle: file.handle, extent, sparse: false }, &mut self.stage, out)
+                let ask = Ask::Read { handle: file.handle, extent, sparse: false };
+                let progress = protocol.ask(ask, &mut self.stage, out)?;
+                self.apart |= progress == Progress::Sent;
+                Ok(progress)
             }
             None => Ok(Progress::Wait),
         }
     }
 
-    pub(super) fn answer(
-        &mut self,
-        slot: &Slot,
-        brought: u32,
-        answer: Answer<P::Handle>,
-    ) -> Result<(), Error> {
-        match (answer, &mut self.file) {
+    pub(super) fn answer(&mut self, arrival: &Arrival<'_, P>) -> Result<(), Error> {
+        let Arrival { slot, landed, answer, message, protocol } = arrival;
+        let brought = landed.brought;
+        if matches!(answer, Answer::Data | Answer::EndOfFile) {
+            self.told = protocol.version(message);
+            self.compare();
+        }
+        match (*answer, &mut self.file) {
             (Answer::Opened(file), None) => {
                 self.file = Some(file);
                 self.brings(slot.extent, brought);
+                self.compare();
             }
             (Answer::Data, _) if brought == 0 => {
                 return Err(Error::Misbehaved("a read brought no data and no end of file"));
@@ -143,11 +163,26 @@ impl<P: Protocol> Lane<'_, P> {
             // The file has become shorter since it was opened.
             (Answer::EndOfFile, Some(file)) => {
                 file.attributes.len = file.attributes.len.min(slot.extent.offset);
+                self.apart = true;
             }
             (Answer::Nothing | Answer::Again | Answer::EndOfFile, _) => {}
             _ => return Err(Error::Misbehaved("a reply brought another thing than was asked for")),
         }
         Ok(())
+    }
+
+    /// Holds what the last reply told of the file, if it did, against what the file was when it was opened.
+    fn compare(&mut self) {
+        let (Some(file), Some(now)) = (self.file, self.told) else { return };
+        self.apart = false;
+        if now != file.attributes.version() {
+            self.failed.get_or_insert(Error::Changed);
+        }
+    }
+
+    /// Whether all of a file is there and of one version, as far as can be told without asking once more.
+    pub(super) fn is_whole(&self, file: &Attributes) -> bool {
+        !self.apart && file.len <= self.has.into()
     }
 
     fn brings(&mut self, extent: Extent, brought: u32) {

@@ -12,7 +12,8 @@ use crate::wire;
 
 /// Lends the entries of a directory in the server's order, without `.` and `..`. An entry is lent until the next step, so
 /// a directory of any length takes no more memory than `rx`. A name that a client must not join to a path ends
-/// the listing with `Misbehaved`. An empty directory is `Done` without an item.
+/// the listing with `Misbehaved`. An empty directory is `Done` without an item. Dropped half-way it leaves the directory open (SMB), as
+/// long as the connection is there.
 #[derive(Debug)]
 pub struct List<'p, P: Protocol> {
     path: &'p str,

@@ -250,9 +250,10 @@ impl Mapping {
     }
 
     fn made(&mut self, segment: MapSegment) -> MapSegment {
-        self.idle = 0;
         self.told |= segment.hole;
-        self.joined.push(segment);
+        if self.joined.push(segment).is_some() || segment.len >= limits::MAP_GROWTH_MIN {
+            self.idle = 0;
+        }
         segment
     }
 

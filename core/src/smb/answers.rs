@@ -10,6 +10,7 @@ use super::session::Standing;
 use super::status::Status;
 use super::{Smb, close, echo, query_directory};
 use crate::error::Error;
+use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
 use crate::protocol::{Answer, File, Reply};
 use crate::wire::Writer;
@@ -44,7 +45,10 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
             }
             (Command::IOCTL, Some(stage)) => self.map_goes_on(&header, body, stage),
             (_, Some(stage)) => self.call_goes_on(&header, body, stage),
-            (Command::CREATE, None) if header.status == Status::SUCCESS => {
+            (Command::CREATE, None)
+                if header.status == Status::SUCCESS
+                    && !is_closed_by_its_chain(&reply.slot, out.inflight()) =>
+            {
                 // Whoever wanted it is gone. If it cannot be closed now it lives as long as the connection.
                 let _ = self.send_close(create::Response::decode(body)?.file_id, out)?;
                 Ok(Answer::Nothing)
@@ -59,8 +63,10 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         body: &[u8],
         stage: &mut Stage,
     ) -> Result<Answer<FileId>, Error> {
-        // The share demands encryption: what was asked before that was known counts for nothing.
-        if stage.phase == Phase::Again || stage.enters && stage.in_clear && self.session.seals {
+        // The share demands encryption: what was asked before that was known counts for nothing. Nor does what comes before it can be
+        // known, whoever sends that.
+        let in_vain = self.session.standing != Standing::Ready || stage.in_clear && self.session.seals;
+        if stage.phase == Phase::Again || stage.enters && in_vain {
             return asked_in_vain(header, body, stage);
         }
         if KEPT > 0 && stage.phase == Phase::Checking {
@@ -186,6 +192,14 @@ fn asked_in_vain(header: &Header, body: &[u8], stage: &mut Stage) -> Result<Answ
         _ => {}
     }
     Ok(Answer::Again)
+}
+
+/// Whether a CREATE has its CLOSE behind it: CREATE, two of QUERY_INFO, CLOSE are the longest such chain. A second CLOSE could be of
+/// another file by then.
+fn is_closed_by_its_chain(create: &Slot, inflight: &Inflight<'_>) -> bool {
+    let is_close =
+        |slot: &Slot| slot.kind == Command::CLOSE.0 && (1..=3).contains(&slot.id.wrapping_sub(create.id));
+    inflight.of(create.ticket).any(is_close)
 }
 
 /// What servers say that will not have a request behind or in front of others, or that look ids up literally which mean

@@ -67,6 +67,8 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         }
         match ask {
             Ask::Disconnect => return Ok(Progress::Complete),
+            // It went with its connection.
+            Ask::Close { .. } if self.session.standing != Standing::Ready => return Ok(Progress::Complete),
             Ask::Keepalive => return self.keep_alive(stage, out),
             _ => {}
         }
@@ -219,7 +221,7 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         out: &mut Outbox<'_, '_>,
         first: u32,
     ) -> Result<Progress, Error> {
-        let extent = Extent { offset: 0, len: first.min(self.first_len()) };
+        let extent = Extent { offset: 0, len: first.min(self.first_len(out)) };
         let body = read_body(file_id, extent);
         let both = [opens, read_member(&body, self.session.charge(extent.len), extent)];
         if extent.len > 0 && stage.phase == Phase::Start {
@@ -233,14 +235,15 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
     }
 
     /// How much a READ in one chain with CREATE may ask for: what the credits pay for, where it costs no wait.
-    fn first_len(&self) -> u32 {
+    fn first_len(&self, out: &Outbox<'_, '_>) -> u32 {
         let session = &self.session;
+        let max = out.bound(session.limits()).read_len_max;
         let before = if session.standing == Standing::Ready { 1 } else { 2 };
         let paid = session.credits.saturating_sub(before).saturating_mul(CREDIT_LEN);
         match () {
             () if session.opens_alone => 0,
-            () if session.charged > 0 => session.limits().read_len_max.min(paid.max(CREDIT_LEN)),
-            () => session.limits().read_len_max.min(paid),
+            () if session.charged > 0 => max.min(paid.max(CREDIT_LEN)),
+            () => max.min(paid),
         }
     }
 

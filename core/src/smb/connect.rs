@@ -349,7 +349,13 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         let request = tree_connect::Request { host: self.config.host, share: self.config.share };
         let encode = |w: &mut Writer<'_>| request.encode(w);
         let reply_max = tree_connect::REPLY_HEAD_MAX;
-        self.must_send(out, &[Member::new(Command::TREE_CONNECT, reply_max, &encode)])?;
+        let member = Member::new(Command::TREE_CONNECT, reply_max, &encode);
+        if self.session.charged == 0 {
+            self.must_send(out, &[member])?;
+        } else if self.session.send(out, &[member], Wait::Awaited)? != Progress::Sent {
+            // What is left in flight of a chain that was refused still brings credits.
+            return Ok(Progress::Wait);
+        }
         self.session.standing = Standing::Entering;
         Ok(Progress::Wait)
     }
@@ -427,7 +433,9 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         let session = &mut self.session;
         match (header.command, header.status) {
             // What else is in flight was sent behind it.
-            (Command::TREE_CONNECT, status) if session.charged > 0 && refuses_chains(status) => {
+            (Command::TREE_CONNECT, status)
+                if !session.enters_alone && session.charged > 0 && refuses_chains(status) =>
+            {
                 session.enters_alone = true;
                 session.standing = Standing::Admitted;
                 if is_cut_short(header, len) {
@@ -445,7 +453,7 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         }
     }
 
-    /// While connecting nothing else is in flight: what cannot be sent now cannot be sent at all.
+    /// While connecting nothing else is in flight, but for what a refused chain left: what cannot be sent now cannot be sent at all.
     fn must_send(&mut self, out: &mut Outbox<'_, '_>, members: &[Member<'_>]) -> Result<(), Error> {
         match self.session.send(out, members, Wait::Awaited)? {
             Progress::Sent => Ok(()),

@@ -75,13 +75,16 @@ impl Receive {
         if head.starts_with(&TransformHeader::PROTOCOL_ID) {
             return self.envelope(session, head, left);
         }
-        if session.seals && !matches!(self.guard, Guard::Seal(_)) {
-            return Err(Error::Unauthentic("a reply in the clear where everything is encrypted"));
-        }
         if head.len() < header::LEN {
             return Ok(Head::Need(header::LEN));
         }
         let header = Header::decode(head)?;
+        if session.seals && !matches!(self.guard, Guard::Seal(_)) {
+            return Err(match is_forgotten(&header) {
+                true => Error::Closed,
+                false => Error::Unauthentic("a reply in the clear where everything is encrypted"),
+            });
+        }
         if head.len() == header::LEN {
             self.begin_message(session, &header, head)?;
         }
@@ -126,13 +129,14 @@ impl Receive {
         self.authentic = false;
         let signed = header.flags & header::SIGNED != 0;
         match &session.signer {
+            // MS-SMB2 3.2.5.1.3: the signature of interim replies and breaks is nothing, and servers say that it is there.
+            Some(_) if is_interim(header) || is_unsolicited(header) => Ok(()),
             Some(signer) if signed => {
                 let bytes = head.first_chunk().ok_or(Error::Malformed("Header"))?;
                 self.guard = Guard::Signature(signer.begin(bytes), header.signature);
                 Ok(())
             }
-            // MS-SMB2 3.2.5.1.3: interim replies and breaks need no signature.
-            Some(_) if !is_interim(header) && !is_unsolicited(header) => may_be_unsigned(session, header),
+            Some(_) => may_be_unsigned(session, header),
             _ => Ok(()),
         }
     }
@@ -207,11 +211,18 @@ fn may_be_unsigned(session: &Session, header: &Header) -> Result<(), Error> {
         Command::IOCTL if session.standing == Standing::Proving => {
             Err(Error::Unauthentic("the reply to VALIDATE_NEGOTIATE_INFO is not signed"))
         }
+        _ if session.signs && is_forgotten(header) => Err(Error::Closed),
         _ if session.signs => {
             Err(Error::Unauthentic("a reply without a signature where everything is signed"))
         }
         _ => Ok(()),
     }
+}
+
+/// The server says that it has no such session: so it has no key of it either. To believe it is to give up a connection that whoever
+/// can say it could cut as well.
+fn is_forgotten(header: &Header) -> bool {
+    header.status == Status::USER_SESSION_DELETED
 }
 
 fn is_unsolicited(header: &Header) -> bool {

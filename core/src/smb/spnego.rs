@@ -99,16 +99,16 @@ pub fn response(
     let key = token(&mut counter)?;
     let octets = Nest { tag: tag::OCTET_STRING, len: counter.at() };
     let response_token = octets.within(tag::context(2));
-    let mic = key.sign(MECH_LIST);
+    let mic = key.sign(MECH_LIST).is_some();
     let mic_octets = Nest { tag: tag::OCTET_STRING, len: 16 };
     let mech_list_mic = mic_octets.within(tag::context(3));
-    let mic_size = if mic.is_some() { mech_list_mic.size() } else { 0 };
+    let mic_size = if mic { mech_list_mic.size() } else { 0 };
     let members = Nest { tag: tag::SEQUENCE, len: response_token.size() + mic_size };
     let neg_token = members.within(tag::context(1));
 
     [neg_token, members, response_token, octets].iter().for_each(|nest| nest.begin(w));
     let key = token(w)?;
-    if let Some(mic) = mic {
+    if let Some(mic) = key.sign(MECH_LIST) {
         mech_list_mic.begin(w);
         mic_octets.begin(w);
         w.put(&mic);

@@ -24,9 +24,9 @@ fn fetch(world: &mut World<'_>, paths: &[&'static str], room: &Room) -> Vec<Came
     let mut op = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
     world
         .run_each(&mut op, |_, item| match item {
-            Fetched::Opened(attributes) => {
+            Fetched::Opened { file, .. } => {
                 assert!(current.is_none());
-                current = Some(Vec::with_capacity(attributes.len as usize));
+                current = Some(Vec::with_capacity(file.len as usize));
             }
             Fetched::Content(Content::Data(bytes)) => {
                 assert!(!bytes.is_empty());
@@ -113,7 +113,7 @@ fn stopped_at_any_point_it_ends_and_leaves_nothing_open() {
             op.stop();
             let mut failed = 0;
             let mut each = |item: Fetched<'_>| match item {
-                Fetched::Opened(_) => {}
+                Fetched::Opened { .. } => {}
                 Fetched::Failed(Error::Invalid(_)) => failed += 1,
                 item => panic!("{item:?} after {steps} steps"),
             };
@@ -157,4 +157,19 @@ fn without_paths_it_is_done_and_without_room_it_is_invalid() {
     let mut paths = ["file"].into_iter();
     let mut op = Fetch::new(&mut paths, &mut [], &mut heads, &mut pages);
     assert!(matches!(world.run(&mut op), Err(Error::Invalid(_))));
+}
+
+/// The number of a lane goes into its requests, and one number is for the rest of the file at the front.
+#[test]
+fn more_lanes_than_there_are_numbers_are_invalid() {
+    for (lanes, outcome) in [(65_534, Ok(())), (65_535, Err("there are more lanes than 65,534"))] {
+        let mut memory = Memory::slots(2);
+        let mut world = World::connected(&mut memory, Peer::with_file(100));
+        let mut lanes: Vec<Lane<'_, Toy>> = (0..lanes).map(|_| Lane::new()).collect();
+        let (mut heads, mut pages) = (vec![[0; 512]; lanes.len()], [[0; 512]; 1]);
+        let (mut heads, mut pages) = (Pages(&mut heads), Pages(&mut pages));
+        let mut paths = ["file"].into_iter();
+        let mut op = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
+        assert_eq!(world.run_each(&mut op, |_, _| {}), outcome.map_err(Error::Invalid));
+    }
 }

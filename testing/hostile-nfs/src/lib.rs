@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod fetched;
 mod layout;
 mod lent;
 mod rpc;
@@ -20,6 +21,7 @@ pub mod v3;
 pub mod v4;
 mod xdr;
 
+pub use fetched::{Came, fetch};
 pub use layout::{Layout, Run, Segment};
 pub use lent::Lent;
 pub use pagewire_line::{Chunks, Heard, Line, Link};

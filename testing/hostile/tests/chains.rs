@@ -2,7 +2,8 @@
 
 use pagewire::smb::{Dialect, Dialects, Policy, Smb};
 use pagewire::{
-    Connect, Error, Fetch, Fetched, Lane, List, Open, Pages, Reason, Stat, StatBoth, Statfs, StorageArray,
+    Close, Connect, Error, Fetch, Fetched, Lane, List, Open, Pages, Reason, Stat, StatBoth, Statfs,
+    StorageArray,
 };
 use pagewire_hostile::{Scene, Server, Session, Setup};
 use pagewire_model::{Command, Lie, Model, Sealing, Tree, pattern};
@@ -36,7 +37,7 @@ fn fetch(session: &mut Session<'_, Server>, paths: &[&'static str], lanes: usize
     let mut fetch = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
     let (mut files, mut bytes) = (Files::new(), Vec::new());
     session.run_each(&mut fetch, |part| match part {
-        Fetched::Opened(_) => bytes.clear(),
+        Fetched::Opened { .. } => bytes.clear(),
         Fetched::Content(content) => bytes.extend(content.data()),
         Fetched::Ended(len) => {
             assert_eq!(len, bytes.len() as u64);
@@ -210,6 +211,45 @@ fn few_credits_are_enough_for_any_first_operation() {
     }
 }
 
+/// A server may answer each member in a frame of its own, and grant what all of them bring with the last.
+#[test]
+fn a_refused_chain_whose_credits_come_last_is_waited_for() {
+    for setup in Setup::every() {
+        for credits in 3..6 {
+            let mut scene = scene(setup).told(Lie::GrantWithLast);
+            scene.config.credits_max = credits;
+            for scene in [scene.clone(), scene.told(Lie::ChainSeparate)] {
+                all_goes_well(&scene);
+                all_goes_well(&scene.told(Lie::RefuseTreeConnectMembers));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_that_is_refused_alone_too_is_not_asked_for_again() {
+    for setup in Setup::every() {
+        let scene = scene(setup).told(Lie::RefuseTreeConnectAlone);
+        for lanes in 1..4 {
+            with(&scene, |session| {
+                // Nobody answers what was asked behind it.
+                let outcome = fetch(session, &["f", "g", "f"], lanes);
+                assert!(outcome.is_err() || outcome.unwrap().iter().all(Result::is_err), "{setup:?}");
+                assert!(session.link.requests(Command::TreeConnect) <= 2, "{setup:?}, {lanes} lanes");
+            });
+        }
+        let (mut steps, mut at_work) = (0, true);
+        while at_work {
+            with(&scene, |session| {
+                at_work = session.abandon(Open::new("f"), steps);
+                session.run(&mut Stat::new("f")).unwrap_err();
+                assert!(session.link.requests(Command::TreeConnect) <= 2, "{setup:?}, {steps}");
+            });
+            steps += 1;
+        }
+    }
+}
+
 #[test]
 fn a_share_that_demands_encryption_is_asked_again_under_it_and_nothing_that_came_before_counts() {
     let mut scene = scene(Setup { dialects: Dialects::only(Dialect::Smb311), ..Setup::user() });
@@ -250,6 +290,24 @@ fn a_share_that_demands_encryption_says_nothing_more_in_the_clear() {
     scene.config.sealing = Sealing::Share;
     let outcome = with(&scene.told(Lie::ChainSeparate), |session| fetch(session, &["f"], 1));
     assert_eq!(outcome, Err(Error::Unauthentic("a reply in the clear where everything is encrypted")));
+}
+
+/// As long as nobody knows that the share demands encryption, whoever is on the way may answer in the clear what was asked in the clear.
+#[test]
+fn nothing_that_comes_before_the_share_is_known_is_believed() {
+    let setup = Setup { dialects: Dialects::only(Dialect::Smb311), ..Setup::user() };
+    let fetched = |sealing, lies: &[Lie]| {
+        let mut scene = lies.iter().copied().fold(scene(setup), Scene::told);
+        scene.config.sealing = sealing;
+        with(&scene, |session| fetch(session, &["f"], 1))
+    };
+    let in_the_clear = Error::Unauthentic("a reply in the clear where everything is encrypted");
+    assert_eq!(fetched(Sealing::Share, &[Lie::ForgedBeforeTreeConnect]), Err(in_the_clear));
+    // Where the share's own reply is alone in its frame, nothing shows but that it came too late.
+    for sealing in [Sealing::Share, Sealing::Offered] {
+        let files = fetched(sealing, &[Lie::ForgedBeforeTreeConnect, Lie::ChainSeparate]);
+        assert_eq!(files, Ok(vec![Ok(pattern(0, 0, 700))]), "{sealing:?}");
+    }
 }
 
 #[test]
@@ -299,6 +357,58 @@ fn an_operation_that_is_dropped_while_it_connects_leaves_the_next_one_right() {
             steps += 1;
         }
         assert!(steps > 10, "{setup:?}: {steps} steps");
+    }
+}
+
+/// The server may have given the handle to another file by the time of a second CLOSE.
+#[test]
+fn what_its_own_chain_closes_is_not_closed_again_when_it_is_dropped() {
+    for setup in Setup::every() {
+        let scene = scene(setup);
+        let mut steps = 0;
+        while with(&scene, |session| {
+            session.run(&mut Connect::new()).unwrap();
+            let at_work = [
+                session.abandon(Stat::new("f"), steps),
+                session.abandon(Statfs::new(""), steps),
+                session.abandon(StatBoth::new("d"), steps),
+            ];
+            (0..2).for_each(|_| is_tidy(session));
+            let [created, closed] = [Command::Create, Command::Close].map(|it| session.link.requests(it));
+            assert_eq!(created, closed, "{setup:?}, {steps}");
+            at_work[0]
+        }) {
+            steps += 1;
+        }
+        assert!(steps > 2, "{setup:?}: {steps} steps");
+    }
+}
+
+#[test]
+fn a_file_that_went_with_its_connection_is_closed_without_a_word() {
+    for setup in Setup::every() {
+        let scene = scene(setup);
+        with(&scene, |session| {
+            let file = session.run(&mut Open::new("f")).unwrap();
+            session.client.restart(Smb::new(setup.config())).unwrap();
+            session.link = Server(Model::new(scene.config.clone()));
+            assert_eq!(session.run(&mut Close::new(&file)), Ok(()));
+            assert_eq!(session.link.frames_in(), 0, "{setup:?}: it does not connect");
+            is_tidy(session);
+        });
+    }
+}
+
+#[test]
+fn a_start_of_a_file_is_asked_for_in_reads_that_are_no_longer_than_was_said() {
+    for setup in Setup::every() {
+        with(&scene(setup), |session| {
+            session.client.set_read_len_max(256);
+            for reads in [3, 6] {
+                assert_eq!(fetch(session, &["f"], 1), Ok(vec![Ok(pattern(0, 0, 700))]));
+                assert_eq!(session.link.requests(Command::Read), reads, "{setup:?}");
+            }
+        });
     }
 }
 

@@ -45,7 +45,7 @@ fn fetch(session: &mut Keeping<'_>, path: &str) -> Result<String, Error> {
     session.run_each(&mut Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages), |part| match part {
         Fetched::Content(part) => content.extend(part.data()),
         Fetched::Failed(error) => failed = Some(error),
-        Fetched::Opened(_) => {}
+        Fetched::Opened { .. } => {}
         Fetched::Ended(len) => assert_eq!(len, content.len() as u64),
     })?;
     failed.map_or_else(|| Ok(String::from_utf8(content).unwrap()), Err)

@@ -41,7 +41,7 @@ fn fetch(session: &mut SmbSession<'_>, paths: &[String], lanes: usize) -> Vec<Re
     let (mut files, mut sha) = (Vec::new(), Sha256::new());
     session
         .run_each(&mut fetch, |part| match part {
-            Fetched::Opened(_) => sha = Sha256::new(),
+            Fetched::Opened { .. } => sha = Sha256::new(),
             Fetched::Content(content) => {
                 assert_eq!(content.data().len() as u64, content.len(), "no holes are told of");
                 sha.update(content.data());

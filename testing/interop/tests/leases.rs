@@ -52,7 +52,7 @@ fn fetch<const KEPT: usize>(session: &mut SmbSession<'_, KEPT>, path: &str) -> R
     let run = session.run_each(&mut fetch, |part| match part {
         Fetched::Content(part) => content.extend(part.data()),
         Fetched::Failed(error) => outcome = Err(error.to_string()),
-        Fetched::Opened(_) => {}
+        Fetched::Opened { .. } => {}
         Fetched::Ended(len) => assert_eq!(len, content.len() as u64),
     });
     run.unwrap();

@@ -26,7 +26,7 @@ fn fetch<P: Protocol>(session: &mut Session<'_, P>, paths: &[String], lanes: usi
     let mut op = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
     let (mut lens, mut len) = (Vec::new(), 0);
     let outcome = session.run_each(&mut op, |item| match item {
-        Fetched::Opened(_) => len = 0,
+        Fetched::Opened { .. } => len = 0,
         Fetched::Content(content) => len += content.len(),
         Fetched::Ended(end) => {
             assert_eq!(len, end);

@@ -1,6 +1,7 @@
 //! Replies to messages: one for each frame received, unless a lie wants more, fewer or others.
 
 use crate::connection::{Connection, Reply, error_body};
+use crate::forge;
 use crate::header::{FLAG_ASYNC, FLAG_RESPONSE, Header};
 use crate::lease;
 use crate::oplock_break;
@@ -38,6 +39,10 @@ pub(crate) fn arrange(
     mut replies: Vec<Reply>,
     sealer: Option<Sealer>,
 ) -> Vec<Message> {
+    let enters = replies.len() > 1 && replies[0].header.command == Command::TreeConnect;
+    if enters && connection.lies(Lie::ForgedBeforeTreeConnect) {
+        return forge::before_tree_connect(connection, replies);
+    }
     if replies.len() > 1 && connection.lies(Lie::ChainShort) {
         replies.pop();
     }

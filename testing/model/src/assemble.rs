@@ -39,6 +39,11 @@ impl Connection {
             next = bytes.len() as u32;
         }
         bytes[NEXT_COMMAND].copy_from_slice(&false_next.unwrap_or(next).to_le_bytes());
+        let needs_none = reply.header.status == Status::PENDING || reply.header.message_id == u64::MAX;
+        if needs_none && self.lies(Lie::FalselySigned) {
+            bytes[sign::FLAGS] |= header::FLAG_SIGNED as u8;
+            bytes[sign::SIGNATURE].fill(0x5A);
+        }
         if let Some(signer) = &reply.signer {
             self.told.signed += 1;
             let nth = self.told.signed;

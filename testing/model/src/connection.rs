@@ -127,6 +127,8 @@ impl Connection {
         let sealed = sealer.as_ref().map(|sealer| sealer.session_id);
         let replies = self.chain(&plain, sealed);
         let sealer = sealer.or_else(|| self.sealer_of_share(&replies));
+        // Without a session there are no keys.
+        let sealer = sealer.filter(|sealer| self.sessions.contains_key(&sealer.session_id));
         let messages = arrange(self, replies, sealer);
         messages.into_iter().map(|message| self.assemble(message)).collect()
     }
@@ -156,8 +158,12 @@ impl Connection {
             self.closed = true;
             return Vec::new();
         };
-        let tree_first = requests.len() > 1 && requests[0].header.command == Command::TreeConnect;
-        let refused = tree_first && self.lies(Lie::RefuseTreeConnectChain);
+        let connects = requests[0].header.command == Command::TreeConnect;
+        let tree_first = connects && requests.len() > 1;
+        let refused_chain = tree_first && self.lies(Lie::RefuseTreeConnectChain);
+        let refused_alone = connects && self.lies(Lie::RefuseTreeConnectAlone);
+        let refused_members = tree_first && self.lies(Lie::RefuseTreeConnectMembers);
+        let refused = refused_chain || refused_alone || refused_members;
         let behind_refused = tree_first && self.lies(Lie::RefuseBehindTreeConnect);
         let mut chain = Chain { sealed, ..Chain::default() };
         let mut replies = Vec::new();
@@ -168,9 +174,12 @@ impl Connection {
                 return Vec::new();
             }
         }
-        if refused {
+        if refused_chain || refused_alone {
             replies.truncate(1);
-            replies[0].next_command = Some(80);
+            replies[0].next_command = refused_chain.then_some(80);
+        }
+        if self.lies(Lie::GrantWithLast) {
+            grant_with_last(&mut replies);
         }
         replies
     }
@@ -201,7 +210,8 @@ impl Connection {
         let granted = self.grant(&header);
         self.record(request, chain, status, granted);
         let last_of_setup = header.command == Command::SessionSetup && status == Status::SUCCESS;
-        let signed = chain.sealed.is_none() && (header.is(FLAG_SIGNED) || last_of_setup);
+        let has_keys = chain.sealed.is_none() && status != Status::USER_SESSION_DELETED;
+        let signed = has_keys && (header.is(FLAG_SIGNED) || last_of_setup);
         Some(Reply {
             header: Header {
                 status,
@@ -328,6 +338,14 @@ impl Connection {
             true => Err(Status::INVALID_PARAMETER),
             false => Ok(()),
         }
+    }
+}
+
+/// The last reply grants what all of them do.
+fn grant_with_last(replies: &mut [Reply]) {
+    let granted = replies.iter_mut().map(|reply| std::mem::take(&mut reply.header.credits)).sum();
+    if let Some(last) = replies.last_mut() {
+        last.header.credits = granted;
     }
 }
 

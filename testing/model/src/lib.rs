@@ -30,6 +30,7 @@ mod connection;
 mod create;
 mod credits;
 mod entropy;
+mod forge;
 mod header;
 mod ioctl;
 mod kdf;

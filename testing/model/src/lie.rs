@@ -12,6 +12,8 @@ pub enum Lie {
     GrantNothing,
     /// READ replies grant no credit; others do.
     GrantNothingForReads,
+    /// Legal: all credits of a chain come with its last reply.
+    GrantWithLast,
 
     // Order and number of replies.
     /// The frames with READ replies that wait for one `output()` leave in reverse order.
@@ -42,6 +44,8 @@ pub enum Lie {
     },
     /// Such a notification goes in the place of each READ reply, and behind the reply to each acknowledgment of one.
     OplockBreaksForEver,
+    /// STATUS_PENDING and notifications say that they are signed, and are not.
+    FalselySigned,
 
     // Leases, which `Config::leases` offers. Breaks want an acknowledgment.
     /// The lease that was asked for is granted under another key.
@@ -138,6 +142,11 @@ pub enum Lie {
         /// Which READ.
         nth: usize,
     },
+    /// The `nth` READ, and everything after it, is USER_SESSION_DELETED, neither signed nor sealed.
+    SessionDeleted {
+        /// Which READ.
+        nth: usize,
+    },
 
     // Maps of sparse files: replies to FSCTL_QUERY_ALLOCATED_RANGES.
     /// Legal: there are no maps, and this status says so.
@@ -203,6 +212,10 @@ pub enum Lie {
     /// What ksmbd does: a chain that starts with TREE_CONNECT gets one INVALID_PARAMETER whose NextCommand (80)
     /// leaves its frame, then silence for that chain.
     RefuseTreeConnectChain,
+    /// Each member of a chain that starts with TREE_CONNECT is refused with INVALID_PARAMETER.
+    RefuseTreeConnectMembers,
+    /// TREE_CONNECT is refused with INVALID_PARAMETER, alone too; what stands behind it in a chain is not answered.
+    RefuseTreeConnectAlone,
     /// What stands behind TREE_CONNECT in a chain is refused with INVALID_PARAMETER, and TREE_CONNECT goes well.
     RefuseBehindTreeConnect,
     /// A request that means the handle of the one before it is refused with INVALID_PARAMETER.
@@ -210,6 +223,9 @@ pub enum Lie {
     /// What Samba does: a chain in the clear that starts with TREE_CONNECT to a share which demands encryption is answered under
     /// it.
     SealTreeConnectChain,
+    /// Somebody on the way answers CREATE and READ behind TREE_CONNECT before the server does, in the clear and without a signature.
+    /// What the server says to them he keeps back.
+    ForgedBeforeTreeConnect,
     /// The server's GUID is all zero, as that of ksmbd.
     ZeroGuid,
 
@@ -242,6 +258,8 @@ pub enum Lie {
     GuestFlag,
     /// The same with the flag of who is nobody.
     NullFlag,
+    /// Legal: the NTLM challenge wants no exchange of keys.
+    NoKeyExchange,
     /// The last AV pair of the NTLM challenge runs past the buffer.
     AvPairsBeyond,
     /// The AV pairs of the NTLM challenge end without MsvAvEOL.

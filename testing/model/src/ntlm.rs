@@ -22,7 +22,7 @@ const EXTENDED_SESSION_SECURITY: u32 = 0x8_0000;
 const TARGET_INFO: u32 = 0x80_0000;
 const VERSION: u32 = 0x200_0000;
 const KEY_128: u32 = 0x2000_0000;
-const KEY_EXCH: u32 = 0x4000_0000;
+pub(crate) const KEY_EXCH: u32 = 0x4000_0000;
 const KEY_56: u32 = 0x8000_0000;
 
 const AV_EOL: u16 = 0;
@@ -86,19 +86,20 @@ pub(crate) fn target_info(name: &str, now: u64) -> Vec<u8> {
 }
 
 impl Exchange {
-    /// Answers NEGOTIATE with a CHALLENGE.
+    /// Answers NEGOTIATE with a CHALLENGE; `exchange` is `KEY_EXCH` or nothing.
     pub(crate) fn begin(
         negotiate: &[u8],
         server_challenge: [u8; 8],
         name: &str,
         info: &[u8],
+        exchange: u32,
     ) -> Result<Exchange, Status> {
         let mut reader = Reader::new(negotiate);
         if reader.bytes(8)? != SIGNATURE || reader.u32()? != 1 {
             return Err(Status::INVALID_PARAMETER);
         }
         let asked = reader.u32()?;
-        let echoed = asked & (SIGN | SEAL | KEY_128 | KEY_EXCH | KEY_56 | ALWAYS_SIGN | REQUEST_TARGET);
+        let echoed = asked & (SIGN | SEAL | KEY_128 | exchange | KEY_56 | ALWAYS_SIGN | REQUEST_TARGET);
         let own = UNICODE | NTLM | TARGET_TYPE_SERVER | EXTENDED_SESSION_SECURITY | TARGET_INFO | VERSION;
         let name = utf16(name);
         let mut out = SIGNATURE.to_vec();
@@ -336,7 +337,7 @@ pub(crate) mod tests {
     }
 
     fn exchange() -> Exchange {
-        Exchange::begin(&negotiate(), 0x0123456789abcdef_u64.to_be_bytes(), "S", &[]).unwrap()
+        Exchange::begin(&negotiate(), 0x0123456789abcdef_u64.to_be_bytes(), "S", &[], KEY_EXCH).unwrap()
     }
 
     #[test]

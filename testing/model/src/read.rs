@@ -33,6 +33,10 @@ impl Connection {
             self.sessions.entry(chain.session_id).and_modify(|session| session.expired = true);
             return Err(Status::NETWORK_SESSION_EXPIRED);
         }
+        if self.lies(Lie::SessionDeleted { nth: self.told.reads }) {
+            self.end_session(chain.session_id);
+            return Err(Status::USER_SESSION_DELETED);
+        }
         self.may_read(id, len)?;
         self.paid(request, len)?;
         let data = self.content(id, offset, len)?;

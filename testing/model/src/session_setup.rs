@@ -97,7 +97,8 @@ impl Connection {
             info.truncate(info.len() - 4);
         }
         let challenge = self.entropy.draw_u64().to_le_bytes();
-        let mut exchange = Exchange::begin(token.token, challenge, &self.config.server_name, &info)?;
+        let key = if self.lies(Lie::NoKeyExchange) { 0 } else { ntlm::KEY_EXCH };
+        let mut exchange = Exchange::begin(token.token, challenge, &self.config.server_name, &info, key)?;
         if self.lies(Lie::AvPairsOverlap) {
             exchange.challenge[ntlm::TARGET_INFO_OFFSET].copy_from_slice(&[0; 4]);
         }

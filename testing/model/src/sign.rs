@@ -10,7 +10,7 @@ use crate::header::{FLAG_SIGNED, LEN};
 use crate::{Command, Signing};
 
 /// Offsets in the header.
-const FLAGS: usize = 16;
+pub(crate) const FLAGS: usize = 16;
 const MESSAGE_ID: usize = 24;
 pub(crate) const SIGNATURE: std::ops::Range<usize> = 48..LEN;
 

@@ -290,7 +290,7 @@ impl<P: Protocol, L: Link> Session<'_, '_, P, L> {
         let mut fetch = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
         let mut files = vec![];
         let came = self.line.run_each(&mut fetch, |fetched| match fetched {
-            Fetched::Opened(_) => files.push((vec![], None)),
+            Fetched::Opened { .. } => files.push((vec![], None)),
             Fetched::Content(content) => {
                 let (lent, _) = files.last_mut().expect("one is open");
                 match content.data() {

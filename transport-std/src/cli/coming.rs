@@ -19,11 +19,13 @@ pub struct Coming<'c> {
     /// All before this byte is written.
     at: u64,
     end: u64,
+    /// It came at once: nobody need ask whether it still is the same.
+    whole: bool,
 }
 
 impl<'c> Coming<'c> {
     pub fn new(url: &'c Url, out: Output<'c>, advance: &'c mut dyn FnMut(&Attributes, u64)) -> Coming<'c> {
-        Coming { url, out, advance, opened: None, at: 0, end: 0 }
+        Coming { url, out, advance, opened: None, at: 0, end: 0, whole: false }
     }
 
     /// Has all of it written, and gives what the file was when it was opened. A connection that is lost on the way is made anew, at
@@ -35,7 +37,6 @@ impl<'c> Coming<'c> {
         destination: &Destination,
         retries: u32,
     ) -> Result<Attributes, Failure> {
-        let head_len = head.len() as u64;
         let mut outcome = session.fetch(self.url, head, pages, &mut |part| self.take(part));
         let (mut again, mut from) = (Retries::new(retries), 0);
         while let Err(failure) = &outcome
@@ -55,9 +56,8 @@ impl<'c> Coming<'c> {
             return Err(Failure::new(format!("reading {}", self.url), Cause::NoFile(opened.kind)));
         }
         outcome.map_err(|failure| destination.blame(failure))?;
-        // What came with the opening is of one version. Closed by now: Samba tells the times that a file had when it was
-        // opened for as long as it is open.
-        if self.end != opened.len || self.end > head_len {
+        // Closed by now: Samba tells the times that a file had when it was opened for as long as it is open.
+        if self.end != opened.len || !self.whole {
             persist(session, retries, |session| must_be_unchanged(session, self.url, &opened, self.end))?;
         }
         self.out.end().map_err(|error| destination.failure(error))?;
@@ -80,12 +80,12 @@ impl<'c> Coming<'c> {
 
     fn take(&mut self, part: Fetched<'_>) -> io::Result<()> {
         match part {
-            Fetched::Opened(attributes) => {
-                self.opened = Some(attributes);
-                if attributes.kind != Kind::File {
+            Fetched::Opened { file, whole } => {
+                (self.opened, self.whole) = (Some(file), whole);
+                if file.kind != Kind::File {
                     return Err(io::ErrorKind::InvalidInput.into());
                 }
-                (self.advance)(&attributes, 0);
+                (self.advance)(&file, 0);
             }
             Fetched::Content(content) => {
                 self.out.write(content)?;

@@ -56,7 +56,8 @@ impl<P: Spoken> Session for Connection<'_, P> {
     }
 
     fn was_let_in(&self) -> bool {
-        self.is_connected() || self.reconnects > 0
+        let admitted = || self.client.protocol().admitted(self.client.counters());
+        self.is_connected() || self.reconnects > 0 || self.is_lost() && admitted()
     }
 
     fn is_connected(&self) -> bool {
@@ -80,7 +81,7 @@ impl<P: Spoken> Session for Connection<'_, P> {
         let mut fetch = |me: &mut Self, begun: &mut bool| {
             me.at(url, "opening", |me, path| {
                 me.fetch_path(path, head, ring, &mut |part| {
-                    opened |= matches!(part, Fetched::Opened(_));
+                    opened |= matches!(part, Fetched::Opened { .. });
                     *begun |= matches!(part, Fetched::Content(_));
                     each(part)
                 })

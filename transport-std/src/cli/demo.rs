@@ -279,7 +279,7 @@ fn read_file(
         match part {
             Fetched::Content(content) => sha.update(content.data()),
             Fetched::Ended(end) => len = end,
-            Fetched::Opened(_) | Fetched::Failed(_) => {}
+            Fetched::Opened { .. } | Fetched::Failed(_) => {}
         }
         Ok(())
     })?;

@@ -18,8 +18,8 @@ const GROWTH: usize = 4;
 
 /// Memory for the heads of several files, and how many files may be tried next.
 ///
-/// Only files that are no longer than a head are served together: there is nothing to be asked about them afterwards. What
-/// is longer, or fails in a way that is worth a second look, ends that and is served by itself.
+/// Only files that come whole with their heads are served together: there is nothing to be asked about them afterwards. What
+/// does not, or fails in a way that is worth a second look, ends that and is served by itself.
 pub struct Together<'h> {
     heads: &'h mut [[u8; HEAD_PAGE_LEN]],
     head_pages: usize,
@@ -107,7 +107,7 @@ struct Batch<'b> {
 impl Batch<'_> {
     fn take(&mut self, part: Fetched<'_>) -> ControlFlow<()> {
         match (part, self.opened) {
-            (Fetched::Opened(file), _) if is_small(&file, self.head_pages) => {
+            (Fetched::Opened { file, whole: true }, _) if is_small(&file, self.head_pages) => {
                 (self.connected, self.opened) = (true, Some(file));
             }
             // The head of a file is one piece, since the pages are.

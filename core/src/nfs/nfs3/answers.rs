@@ -1,7 +1,7 @@
 //! What the replies to an operation mean.
 
 use super::Nfs3;
-use super::calls::{Found, Phase, Stage, found};
+use super::calls::{Found, Phase, Stage, Wants, found};
 use crate::attributes::{Attributes, Kind};
 use crate::error::{Error, Reason, Refusal};
 use crate::nfs::rpc;
@@ -43,7 +43,10 @@ impl Nfs3<'_> {
         out: &mut Outbox<'_, '_>,
     ) -> Result<Answer<Fh>, Error> {
         match (Status(refusal.code), Procedure(kind.into())) {
-            (Status::JUKEBOX, _) => out.pause(refusal)?,
+            (Status::JUKEBOX, _) => {
+                out.pause(refusal)?;
+                stage.alone = true;
+            }
             // A listing that has begun cannot go on in another way: each has cookies of its own.
             (Status::NOTSUPP, Procedure::READDIRPLUS) if stage.cookie == 0 => self.plus = false,
             _ => return Err(Error::Refused(refusal)),
@@ -81,7 +84,11 @@ impl Nfs3<'_> {
                 stage.found = Some(Found { handle: response.object, file_type });
                 match response.obj_attributes {
                     None => stage.phase = Phase::Looking,
-                    Some(known) if stage.looks && stage.is_last && known.file_type != FileType::Symlink => {
+                    Some(known)
+                        if stage.wants != Wants::More
+                            && stage.is_last
+                            && known.file_type != FileType::Symlink =>
+                    {
                         stage.end();
                         return attributes(known, Procedure::LOOKUP, stage);
                     }
@@ -139,7 +146,7 @@ pub(super) fn read(body: &[u8]) -> Result<Answer<Fh>, Error> {
 /// What GETATTR, or the last LOOKUP, says of the path's end.
 fn attributes(known: Fattr3, procedure: Procedure, stage: &Stage) -> Result<Answer<Fh>, Error> {
     let attributes: Attributes = known.attributes();
-    if !stage.opens {
+    if stage.wants != Wants::File {
         return Ok(Answer::Attributes(attributes));
     }
     match attributes.kind {

@@ -21,10 +21,8 @@ pub struct Stage {
     pub(super) until: usize,
     /// What was found there.
     pub(super) found: Option<Found>,
-    /// A file is to be opened, and not only looked at.
-    pub(super) opens: bool,
-    /// What a LOOKUP tells of what it finds is all that is wanted at the path's end.
-    pub(super) looks: bool,
+    /// What is wanted at the path's end.
+    pub(super) wants: Wants,
     /// The LOOKUP in flight leads there.
     pub(super) is_last: bool,
     pub(super) cookie: u64,
@@ -33,6 +31,19 @@ pub struct Stage {
     /// again goes round (R. P. Brent, 1980).
     pub(super) listings: u32,
     pub(super) landmark: u64,
+    /// The server asked to be asked later: nothing is asked besides any more.
+    pub(super) alone: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// A file is to be opened: what LOOKUP tells of it is enough.
+    File,
+    /// Its attributes: the same.
+    Look,
+    /// More than LOOKUP tells.
+    #[default]
+    More,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,12 +99,15 @@ impl Nfs3<'_> {
             Progress::Complete => {}
             progress => return Ok(progress),
         }
-        stage.opens = matches!(ask, Ask::Open { .. });
-        stage.looks = stage.opens || matches!(ask, Ask::Stat { space: false, .. });
+        stage.wants = match ask {
+            Ask::Open { .. } => Wants::File,
+            Ask::Stat { space: false, .. } => Wants::Look,
+            _ => Wants::More,
+        };
         match ask {
             Ask::Read { handle, extent, .. } => self.send_read(handle, extent, out),
             Ask::Look { handle } => self.send_getattr(&handle, out),
-            // NFSv3 knows no open files, and no holes.
+            // NFSv3 knows no holes. The others are done already.
             Ask::Close { .. } | Ask::Connect | Ask::Keepalive | Ask::Disconnect | Ask::Map { .. } => {
                 Ok(Progress::Complete)
             }
@@ -124,11 +138,15 @@ impl Nfs3<'_> {
             _ => self.look(stage, out)?,
         };
         if progress == Progress::Sent {
-            if let Ask::Open { first, .. } = ask {
-                self.send_first_read(first, stage, out)?;
-            }
-            if let Ask::Stat { space: true, .. } = ask {
-                self.send_fsstat(stage, out)?;
+            match ask {
+                _ if stage.alone => {}
+                Ask::Open { first, .. } => {
+                    self.send_first_read(first, stage, out)?;
+                }
+                Ask::Stat { space: true, .. } => {
+                    self.send_fsstat(stage, out)?;
+                }
+                _ => {}
             }
             stage.phase = Phase::Asked;
         }

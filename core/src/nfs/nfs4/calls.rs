@@ -34,6 +34,9 @@ pub struct Stage {
     pub(super) cookie: u64,
     pub(super) cookieverf: [u8; 8],
     pub(super) survey: Survey,
+    /// As with NFSv3: so many replies came, and this is the cookie of the last whose number was a power of two.
+    pub(super) listings: u32,
+    pub(super) landmark: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! while a path is walked: what is not open, or no longer, is not read, and `Expired` says that it is to be opened again.
 
 use super::Nfs4;
+use super::recover::Standing;
 use super::sent::{Access, Sent, What};
 use crate::error::{Error, Refusal};
 use crate::nfs::v4::{Fh, Op, Results, Stateid, Status, close, open, open_confirm};
@@ -110,10 +111,20 @@ impl Nfs4<'_> {
 
     /// Closes what is open, if anything. Nobody waits for the reply. What was never confirmed the server forgets by itself.
     pub(super) fn close(&mut self, out: &mut Outbox<'_, '_>) -> Result<Progress, Error> {
+        // With its session gone it is no more than its name; and what is being opened can only be closed then.
+        let lost = self.minor > 0 && self.standing < Standing::Session;
+        let opening = matches!(self.opened, Some(Opened { state: State::Opening, .. }));
+        if self.opened.is_some() && (lost || opening) && !out.is_quiet() {
+            return Ok(Progress::Wait);
+        }
         let Some(Opened { file, state: State::Open(open_stateid), seqid }) = self.opened else {
             self.opened = None;
             return Ok(Progress::Complete);
         };
+        if lost {
+            self.opened = None;
+            return Ok(Progress::Complete);
+        }
         let sent = Sent::new(What::Close, false, 0);
         let progress = self.send(sent, Some(file), Extent::default(), out, &|ops| {
             close::Args { seqid, open_stateid }.encode(ops);

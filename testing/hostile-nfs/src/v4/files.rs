@@ -94,6 +94,8 @@ impl Model {
         if verifier != if from == 0 { 0 } else { COOKIE_VERIFIER } {
             return Err(status::NOT_SAME);
         }
+        let again = self.shows(Quirk::ListsAgain);
+        let begin = if again && begin == all.len() { 0 } else { begin };
         let stays = self.shows(Quirk::CookieStays);
         let end = if self.shows(Quirk::ListsNothing) { begin } else { all.len() };
         x.hyper(COOKIE_VERIFIER);
@@ -112,7 +114,7 @@ impl Model {
         if next == begin && next < end {
             return Err(status::TOOSMALL);
         }
-        x.word(0).word((next == all.len()).into());
+        x.word(0).word((next == all.len() && !again).into());
         Ok(())
     }
 }

@@ -64,6 +64,8 @@ pub enum Quirk {
     CookieStays,
     /// There is no entry, and more are to come (each READDIR).
     ListsNothing,
+    /// Behind the last entry the first comes again, and so on for ever (each READDIR).
+    ListsAgain,
 
     // READ.
     /// So many bytes more than were asked for (each READ).
@@ -74,6 +76,8 @@ pub enum Quirk {
     // SEEK.
     /// So many bytes in front of what was asked for (each SEEK).
     SeekBack(u64),
+    /// So many bytes behind what was asked for, whatever is there (each SEEK).
+    SeekOn(u64),
     /// What was asked for, whatever is there (each SEEK).
     SeekStays,
     /// Data looked for in the last hole: OK with the end of the file and the offset that was asked, as Ganesha says, and

@@ -93,12 +93,13 @@ impl Model {
             x.word(0).hyper(offset);
             return Ok(());
         }
-        let back = self.quirk(|quirk| match quirk {
-            Quirk::SeekBack(len) => Some(len),
+        let elsewhere = self.quirk(|quirk| match quirk {
+            Quirk::SeekBack(len) => Some(offset.saturating_sub(len)),
+            Quirk::SeekOn(len) => Some(offset + len),
             _ => None,
         });
-        if let Some(len) = back {
-            x.word(0).hyper(offset.saturating_sub(len));
+        if let Some(at) = elsewhere {
+            x.word(0).hyper(at);
             return Ok(());
         }
         if offset >= file.len() {

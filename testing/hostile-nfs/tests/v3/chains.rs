@@ -1,23 +1,22 @@
 //! What is asked first connects, and what does not depend on each other is asked together.
 
+use crate::delays::{JUKEBOX, refuses};
 use pagewire::nfs::Nfs3;
-use pagewire::{
-    Buffer, Content, Error, Fetch, Fetched, Lane, List, Reason, Stat, StatBoth, Statfs, StorageArray,
-};
+use pagewire::{Error, List, Reason, Stat, StatBoth, Statfs, StorageArray};
 use pagewire_hostile_nfs::v3::{Scene, Session, at};
-use pagewire_hostile_nfs::{Kind, Place};
+use pagewire_hostile_nfs::{Came, Kind, Place, fetch};
 
 const MNT: Place = (at::MOUNT, 1);
-const GETATTR: Place = (at::NFS, 1);
+pub const GETATTR: Place = (at::NFS, 1);
 const LOOKUP: Place = (at::NFS, 3);
 const READLINK: Place = (at::NFS, 5);
-const READ: Place = (at::NFS, 6);
+pub const READ: Place = (at::NFS, 6);
 const READDIRPLUS: Place = (at::NFS, 17);
-const FSSTAT: Place = (at::NFS, 18);
+pub const FSSTAT: Place = (at::NFS, 18);
 const FSINFO: Place = (at::NFS, 19);
 
 /// What `first` asks of a server whose ports are known, of which `path` is to be mounted: the calls, and the round trips.
-fn asked(scene: Scene, path: &'static str, first: impl FnOnce(&mut Session<'_>)) -> (Vec<Place>, u32) {
+pub fn asked(scene: Scene, path: &'static str, first: impl FnOnce(&mut Session<'_>)) -> (Vec<Place>, u32) {
     let scene = scene.with(|scene| {
         (scene.client.mount_port, scene.client.nfs_port) = (Some(20_048), Some(12_049));
         scene.client.path = path;
@@ -30,23 +29,13 @@ fn asked(scene: Scene, path: &'static str, first: impl FnOnce(&mut Session<'_>))
 }
 
 /// What is lent of each path, and why nothing if so.
-fn fetch(session: &mut Session<'_>, paths: &[&str]) -> Vec<Result<Vec<u8>, Reason>> {
-    let mut lanes: Vec<_> = (0..3).map(|_| Lane::new()).collect();
-    let (mut heads, mut pages) = (vec![0xAA; 3 * 1024], vec![0xAA; 4096]);
-    let (mut paths, mut files) = (paths.iter().copied(), Vec::new());
-    let (mut heads, mut pages) = (Buffer(&mut heads), Buffer(&mut pages));
-    let mut op = Fetch::new(&mut paths, &mut lanes, &mut heads, &mut pages);
-    let mut file = Vec::new();
-    let outcome = session.run_each(&mut op, |item| match item {
-        Fetched::Opened(_) => file.clear(),
-        Fetched::Content(Content::Data(bytes)) => file.extend(bytes),
-        Fetched::Content(Content::Hole(len)) => file.resize(file.len() + len as usize, 0),
-        Fetched::Ended(_) => files.push(Ok(file.clone())),
-        Fetched::Failed(Error::Refused(refusal)) => files.push(Err(refusal.reason)),
-        Fetched::Failed(error) => panic!("{error}"),
-    });
-    outcome.unwrap();
-    files
+fn fetched(session: &mut Session<'_>, paths: &[&str]) -> Vec<Result<Vec<u8>, Reason>> {
+    let of = |came: Came| match came.end {
+        Ok(_) => Ok(came.content.bytes()),
+        Err(Error::Refused(refusal)) => Err(refusal.reason),
+        Err(error) => panic!("{error}"),
+    };
+    fetch(session, paths).into_iter().map(of).collect()
 }
 
 #[test]
@@ -70,7 +59,7 @@ fn what_is_asked_first_takes_one_round_trip_more_than_the_mount() {
         _ => panic!("{file} is a file"),
     });
     let read =
-        asked(Scene::new(), file, |session| assert_eq!(fetch(session, &[file]), [Ok(content.unwrap())]));
+        asked(Scene::new(), file, |session| assert_eq!(fetched(session, &[file]), [Ok(content.unwrap())]));
     assert_eq!(read, (vec![MNT, MNT, FSINFO, GETATTR, READ], 2));
 }
 
@@ -78,8 +67,8 @@ fn what_is_asked_first_takes_one_round_trip_more_than_the_mount() {
 fn a_file_that_is_not_mounted_itself_costs_its_walk_and_the_refusal_comes_once() {
     let scene = Scene::new().with(|scene| scene.config.unmountable.push(("/export/d/entry-07", 13)));
     let (calls, trips) = asked(scene, "/export/d/entry-07", |session| {
-        fetch(session, &["/export/d/entry-07"]);
-        fetch(session, &["/export/d/entry-08"]);
+        fetched(session, &["/export/d/entry-07"]);
+        fetched(session, &["/export/d/entry-08"]);
     });
     let read = [LOOKUP, READ];
     assert_eq!(calls, [&[MNT, MNT, FSINFO][..], &read, &read].concat());
@@ -118,21 +107,15 @@ fn what_is_no_file_is_told_and_what_cannot_be_read_yet_is_read_later() {
     });
     let (calls, _) = asked(scene.clone(), "/export", |session| {
         let reasons = [Err(Reason::IsDirectory), Err(Reason::Symlink), Err(Reason::NotFound)];
-        assert_eq!(fetch(session, &["/export/d", "/export/l", "/export/none"]), reasons);
+        assert_eq!(fetched(session, &["/export/d", "/export/l", "/export/none"]), reasons);
     });
     assert!(calls.contains(&READLINK) && !calls.contains(&READ));
     // What was mounted is not known to be a directory.
     asked(scene.clone(), "/export", |session| {
-        assert_eq!(fetch(session, &["/export"]), [Err(Reason::IsDirectory)]);
+        assert_eq!(fetched(session, &["/export"]), [Err(Reason::IsDirectory)]);
     });
-    let jukebox = scene.told_once(READ, 0, |told| {
-        told.word(0, 10_008);
-        told.message.truncate(told.results + 4);
-        told.message.extend([0; 4]);
-        told.data.clear();
-    });
-    let (calls, _) = asked(jukebox, "/export", |session| {
-        assert_eq!(fetch(session, &["/export/d/entry-07"])[0].as_ref().map(Vec::len), Ok(7));
+    let (calls, _) = asked(scene.told_once(READ, 0, refuses(JUKEBOX)), "/export", |session| {
+        assert_eq!(fetched(session, &["/export/d/entry-07"])[0].as_ref().map(Vec::len), Ok(7));
     });
     assert_eq!(calls.iter().filter(|call| **call == READ).count(), 2);
 }
@@ -162,7 +145,7 @@ fn limits_come_beside_and_bound_every_read_but_the_first() {
         scene.config.rtmax = 700;
     });
     let (calls, _) = asked(scene, "/export", |session| {
-        assert_eq!(fetch(session, &["/export/big"])[0].as_ref().map(Vec::len), Ok(9000));
+        assert_eq!(fetched(session, &["/export/big"])[0].as_ref().map(Vec::len), Ok(9000));
         assert_eq!(session.client.failed(), None);
     });
     assert_eq!(calls.iter().filter(|call| **call == FSINFO).count(), 1);

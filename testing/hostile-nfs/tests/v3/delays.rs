@@ -1,11 +1,13 @@
 //! Servers that ask to be asked later (NFS3ERR_JUKEBOX), for a while or for ever; and those without READDIRPLUS.
 
+use crate::chains::{FSSTAT, GETATTR, READ, asked};
 use pagewire::nfs::{Exports, Nfs3};
-use pagewire::{Connect, Disconnect, Reason, Stat, StorageArray, limits};
+use pagewire::{Connect, Disconnect, Reason, Stat, StatBoth, StorageArray, limits};
 use pagewire_hostile_nfs::v3::{Played, Scene, Session, at};
-use pagewire_hostile_nfs::{Place, Told};
+use pagewire_hostile_nfs::{Place, Told, fetch, refused};
+use std::ops::RangeInclusive;
 
-const JUKEBOX: u32 = 10_008;
+pub const JUKEBOX: u32 = 10_008;
 const CALLS: [(Place, &str); 6] = [
     ((at::NFS, 1), "GETATTR"),
     ((at::NFS, 3), "LOOKUP"),
@@ -19,7 +21,7 @@ fn calls(played: &Played, place: Place) -> usize {
     played.line.end.rpc.calls.iter().filter(|called| **called == place).count()
 }
 
-fn refuses(status: u32) -> impl Fn(&mut Told) + Clone {
+pub fn refuses(status: u32) -> impl Fn(&mut Told) + Clone {
     move |told| {
         told.word(0, status);
         // The attributes that come with it are not there.
@@ -53,6 +55,34 @@ fn what_is_refused_for_ever_is_refused_after_so_many_pauses() {
         played.is_refused(Reason::Busy, JUKEBOX, "NFS3ERR_JUKEBOX", name);
         let each = if name == "READ" { 3 } else { 1 };
         assert_eq!(calls(&played, place), each * (1 + limits::PAUSES_MAX as usize), "{name}");
+    }
+}
+
+/// What is asked together is asked one by one once it was refused: that the other one is answered is progress only once.
+#[test]
+fn what_is_refused_for_ever_beside_what_is_not_is_refused_after_so_many_pauses() {
+    const STEPS_MAX: usize = 20_000;
+    const PAUSES: RangeInclusive<usize> = limits::PAUSES_MAX as usize..=1 + limits::PAUSES_MAX as usize;
+    let file = "/export/d/entry-07";
+    let refusing = |places: &[Place]| {
+        places.iter().fold(Scene::new(), |scene, place| scene.told(*place, refuses(JUKEBOX)))
+    };
+    let busy = |during| Some(refused(Reason::Busy, JUKEBOX, "NFS3ERR_JUKEBOX", during));
+    for (places, during) in [(&[GETATTR][..], "GETATTR"), (&[READ], "READ"), (&[GETATTR, READ], "GETATTR")] {
+        asked(refusing(places), file, |session| {
+            session.steps_max = STEPS_MAX;
+            assert_eq!(fetch(session, &[file])[0].end.err(), busy(during));
+            assert!(PAUSES.contains(&session.pauses), "{during}: {}", session.pauses);
+        });
+    }
+    for (places, during) in
+        [(&[GETATTR][..], "GETATTR"), (&[FSSTAT], "FSSTAT"), (&[GETATTR, FSSTAT], "GETATTR")]
+    {
+        asked(refusing(places), file, |session| {
+            session.steps_max = STEPS_MAX;
+            assert_eq!(session.run(&mut StatBoth::new(file)).err(), busy(during));
+            assert!(PAUSES.contains(&session.pauses), "{during}: {}", session.pauses);
+        });
     }
 }
 

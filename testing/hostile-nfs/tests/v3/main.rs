@@ -12,3 +12,4 @@ mod lies;
 mod links;
 mod listings;
 mod reads;
+mod versions;

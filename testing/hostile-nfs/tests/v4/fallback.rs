@@ -1,8 +1,9 @@
 //! READ_PLUS that is refused, or of no use, in the midst of reading: READ brings the rest.
 
 use crate::founding::streamed;
+use crate::honest::{connected, sparse};
 use crate::plus::{chunkings, count, scene, wrong};
-use pagewire::{Error, Reason};
+use pagewire::{Error, Map, Open, Reason};
 use pagewire_hostile_nfs::v4::{Quirk, Scene, Shape, When, op, status};
 use pagewire_hostile_nfs::{Kind, Layout};
 
@@ -126,4 +127,29 @@ fn a_file_that_changes_while_its_holes_are_left_out_is_told_and_one_that_is_read
         scene.config.tree = Scene::new().config.tree.pattern("/export/sparse", 200_000);
     };
     assert_eq!(outcome(&changing.with(dense)), Ok(200_000));
+}
+
+/// The holes that were told before SEEK was refused are still to be verified, and the session may be lost in each request.
+#[test]
+fn a_change_is_told_whenever_the_session_is_lost() {
+    let changed = sparse(2, &Layout::of(&[3000, 70_001, 5000, 100_000, 8000]))
+        .quirk(When::From(4), Quirk::Refuses(op::SEEK, status::NOTSUPP))
+        .quirk(When::From(1), Quirk::Changes);
+    let mapped = |scene: &Scene| {
+        let mut outcome = Ok(());
+        connected(scene, |session| {
+            let file = session.run(&mut Open::new("/export/sparse")).unwrap();
+            outcome = session.run(&mut Map::new(&file, 0));
+        });
+        outcome
+    };
+    let honest = streamed::<512>(&changed, 16_384);
+    assert_eq!(honest.lent.holes()[0], (3000, 73_001));
+    // Those that connect and open it are before.
+    for nth in 0..honest.counts.requests as usize + 4 {
+        let lost = Quirk::Refuses(op::SEQUENCE, status::BADSESSION);
+        let scene = changed.clone().quirk(When::Nth(nth), lost);
+        assert_eq!(streamed::<512>(&scene, 16_384).outcome, Err(Error::Changed), "{nth}");
+        assert_eq!(mapped(&scene), Err(Error::Changed), "{nth}");
+    }
 }

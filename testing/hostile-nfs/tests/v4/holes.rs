@@ -149,6 +149,7 @@ fn a_search_may_go_wrong_in_each_way() {
     let ok = status::OK;
     for (quirk, told) in [
         (Quirk::SeekBack(30), (ok, 0, 370)),
+        (Quirk::SeekOn(30), (ok, 0, 430)),
         (Quirk::SeekStays, (ok, 0, 400)),
         (Quirk::SeekEndsThere, (ok, 1, 400)),
         (Quirk::Refuses(op::SEEK, status::NOTSUPP), (status::NOTSUPP, 0, 0)),

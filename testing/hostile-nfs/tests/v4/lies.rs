@@ -1,9 +1,10 @@
 //! Servers that are wrong, each with the exact error that it must give.
 
+use crate::honest::sparse;
 use pagewire::nfs::Nfs4;
-use pagewire::{Connect, Error, Map, MapSegment, Open, Reason, Stat, StorageArray};
+use pagewire::{Connect, Error, Map, MapSegment, Open, Reason, Stat, StorageArray, limits};
 use pagewire_hostile_nfs::v4::{Played, Quirk, Scene, Session, When, op, status};
-use pagewire_hostile_nfs::{Kind, Layout, Place, Told};
+use pagewire_hostile_nfs::{Layout, Place, Told};
 
 const OTHER: Error = Error::Misbehaved("a COMPOUND result is of another operation");
 
@@ -93,6 +94,25 @@ fn a_listing_moves_on() {
     }
 }
 
+/// Each cookie is new to the one in front of it: only that it comes again tells that there is no end.
+#[test]
+fn a_listing_that_goes_round_is_found() {
+    for minor in 0..3 {
+        // Rounds of two replies, of three, and of many.
+        for entries in [90, 150, 1000] {
+            let scene = Scene::new().minor(minor).quirk(When::Always, Quirk::ListsAgain).with(|scene| {
+                let name = |n| format!("/export/d/more-{n:03}");
+                let tree = scene.config.tree.clone();
+                scene.config.tree = (0..entries).fold(tree, |tree, n| tree.pattern(&name(n), n));
+                scene.judges = false;
+            });
+            let played = scene.play();
+            played.fails(Error::Misbehaved("READDIR goes round"));
+            assert!(played.story.entries.len() > 60 + entries, "all were lent before any came again");
+        }
+    }
+}
+
 #[test]
 fn a_read_brings_what_was_asked_and_not_nothing() {
     for minor in 0..3 {
@@ -167,13 +187,17 @@ fn every_status_is_told_as_it_is() {
 
 /// How a map of three runs ends, and how many segments it lends.
 fn mapped(when: When, quirk: Quirk) -> (Result<(), Error>, usize) {
-    let scene = Scene::new().minor(2).quirk(when, quirk).with(|scene| {
-        let layout = Layout::of(&[10_000, 20_000, 30_000, 1000]);
-        scene.config.tree = scene.config.tree.clone().with("/export/sparse", Kind::File(layout));
-    });
+    let (outcome, segments, _) = mapped_of(&Layout::of(&[10_000, 20_000, 30_000, 1000]), when, quirk);
+    (outcome, segments)
+}
+
+/// The same of any file, and how many requests were made for it.
+fn mapped_of(layout: &Layout, when: When, quirk: Quirk) -> (Result<(), Error>, usize, usize) {
+    let scene = sparse(2, layout).quirk(when, quirk);
     let mut storage = StorageArray::<1024, 4096, 8>::new();
     let nfs = Nfs4::new(scene.client.clone());
     let mut session = Session::new(storage.lend(), nfs, scene.line()).unwrap();
+    session.steps_max = 50_000;
     session.run(&mut Connect::new()).unwrap();
     let file = session.run(&mut Open::new("/export/sparse")).unwrap();
     let mut segments = 0;
@@ -181,7 +205,7 @@ fn mapped(when: When, quirk: Quirk) -> (Result<(), Error>, usize) {
     if outcome.is_ok() {
         assert!(session.run(&mut Stat::new("")).is_ok());
     }
-    (outcome, segments)
+    (outcome, segments, session.link.end.compounds.len())
 }
 
 #[test]
@@ -206,5 +230,15 @@ fn a_map_goes_on_or_the_rest_of_it_is_data() {
         (When::From(7), 3),
     ] {
         assert_eq!(mapped(when, refuses), (Ok(()), segments), "{when:?}");
+    }
+}
+
+/// Byte for byte it moves on, and nothing of it can be lent before it is known where the data ends: the caller cannot end it.
+#[test]
+fn a_map_of_one_byte_of_data_after_another_ends() {
+    for layout in [Layout::data(1 << 61), Layout::of(&[1 << 40, 1 << 61])] {
+        let (outcome, segments, requests) = mapped_of(&layout, When::Always, Quirk::SeekOn(1));
+        assert_eq!(outcome, Err(Error::Misbehaved("reply after reply of a map and no segment")));
+        assert!(segments == 0 && requests < limits::IDLE_MAPS_MAX as usize + 10, "{segments} {requests}");
     }
 }

@@ -2,10 +2,11 @@
 
 use pagewire::nfs::{Nfs4, nfs4};
 use pagewire::{
-    Buffer, Close, Connect, Disconnect, Error, Map, MapSegment, Open, Read, Reason, Stat, StorageArray,
+    Buffer, Close, Connect, Disconnect, Error, Map, MapSegment, Open, Pages, Read, Reason, Stat,
+    StorageArray, Stream,
 };
 use pagewire_hostile_nfs::v4::{Quirk, Scene, Session, When, op, status};
-use pagewire_hostile_nfs::{Kind, Layout, refused};
+use pagewire_hostile_nfs::{Kind, Layout, fetch, refused};
 
 /// What SEQUENCE may say of a session that is of no more use.
 const LOST: [(u32, &str); 10] = [
@@ -235,6 +236,40 @@ fn what_is_dropped_while_a_client_recovers_leaves_the_next_right() {
 }
 
 #[test]
+fn what_is_closed_while_a_session_is_made_anew_leaves_the_next_right() {
+    let lost = Quirk::Refuses(op::SEQUENCE, status::BADSESSION);
+    for quirk in [Quirk::Restarts, lost] {
+        for (nth, steps) in (0..14).flat_map(|nth| (0..20).map(move |steps| (nth, steps))) {
+            connected(&by_name().minor(1).quirk(When::Nth(nth), quirk), |session| {
+                let file = session.run(&mut Open::new("/export/f")).unwrap();
+                let mut memory = [0; 512];
+                session.run(&mut Read::new(&file, 0, &mut Buffer(&mut memory))).unwrap();
+                session.abandon(Stat::new("/export/d"), steps);
+                // A CLOSE belongs to the session that the file was opened in.
+                assert_eq!(session.run(&mut Close::new(&file)), Ok(()), "{quirk:?} {nth} {steps}");
+                let stat = session.run(&mut Stat::new("/export/d"));
+                assert!(stat.is_ok(), "{quirk:?} {nth} {steps}: {stat:?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn what_is_dropped_while_it_is_opened_is_closed() {
+    for (minor, steps) in (1..3).flat_map(|minor| (0..40).map(move |steps| (minor, steps))) {
+        connected(&by_name().minor(minor), |session| {
+            let file = session.run(&mut Open::new("/export/f")).unwrap();
+            let mut pages = [[0; 512]; 4];
+            session.abandon(Stream::new(&file, 0, &mut Pages(&mut pages)), steps);
+            session.run(&mut Close::new(&file)).unwrap();
+            // Nobody waits for the reply to the CLOSE; that it was sent is seen once something else is answered.
+            session.run(&mut Stat::new("")).unwrap();
+            assert_eq!(session.link.end.open_files(), 0, "{minor} {steps}");
+        });
+    }
+}
+
+#[test]
 fn what_the_server_says_to_goodbye_does_not_matter() {
     for operation in [op::DESTROY_SESSION, op::DESTROY_CLIENTID] {
         for status in [status::DELAY, status::BADSESSION, 5] {
@@ -297,10 +332,28 @@ fn minor_version_0_opens_by_name_once_it_knows_that_it_must() {
         for path in ["/export", "/export/link", "/export/none", ""] {
             assert!(session.run(&mut Open::new(path)).is_err());
         }
-        session.abandon(Open::new("/export/f"), 5);
+        // Once the CLOSE of the other is answered its OPEN is sent.
+        assert!(session.abandon(Open::new("/export/f"), 9));
+        assert!(session.link.end.compounds.last().unwrap().contains(&op::OPEN));
         session.run(&mut Disconnect::new()).unwrap();
         assert_eq!(session.client.failed(), None);
         assert_eq!(session.link.end.open_files(), 1, "what was never confirmed the server forgets by itself");
+    });
+}
+
+/// One client's opens are in one order, and the engine has room to remember one.
+#[test]
+fn files_of_minor_version_0_that_are_read_side_by_side_are_opened_one_after_another() {
+    connected(&by_name(), |session| {
+        assert_eq!(content(session, "/export/f", 1).err(), Some(BAD_STATEID), "this is how it learns it");
+        // More files than lanes. All that there is of them comes with their start.
+        let paths: Vec<_> = (5..15).map(|n| format!("/export/d/entry-{n:02}")).collect();
+        let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+        let ends: Vec<_> = fetch(session, &paths).into_iter().map(|came| came.end).collect();
+        assert_eq!(ends, (5..15).map(Ok).collect::<Vec<_>>());
+        session.run(&mut Disconnect::new()).unwrap();
+        session.run(&mut Stat::new("")).unwrap();
+        assert_eq!(session.link.end.open_files(), 0);
     });
 }
 

@@ -1,6 +1,6 @@
 //! Negotiation and authentication.
 
-use super::fails_before_any_byte;
+use super::{fails_before_any_byte, is_harmless};
 use pagewire::smb::negotiate::{AES_128_GCM, AES_256_GCM};
 use pagewire::smb::{Dialect, Dialects, Policy};
 use pagewire::{Error, Reason, Refusal};
@@ -191,6 +191,17 @@ fn a_named_user_is_not_taken_for_a_guest_in_silence() {
 #[test]
 fn a_guest_who_asked_to_be_one_is_not_concerned() {
     Scene::new(Setup::PLAIN[0]).told(Lie::GuestFlag).play().is_right();
+}
+
+/// Then the key that signs is the one that the password gives.
+#[test]
+fn a_server_that_exchanges_no_keys_is_read_right() {
+    is_harmless(Lie::NoKeyExchange);
+    for dialect in Revision::ALL {
+        let mut scene = Scene::new(Setup::user()).told(Lie::NoKeyExchange);
+        scene.config.dialects = dialect.and_below();
+        scene.play().is_right();
+    }
 }
 
 #[test]

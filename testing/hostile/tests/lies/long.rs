@@ -1,7 +1,7 @@
 //! Files of more than one read, and many requests: where others lost count of bytes or credits.
 
 use pagewire::smb::Smb;
-use pagewire::{Connect, Error, Open, Pages, Read, Stat, StorageArray, Stream};
+use pagewire::{Close, Connect, Error, Open, Pages, Read, Stat, StorageArray, Stream};
 use pagewire_hostile::{Scene, Server, Session, Setup};
 use pagewire_model::{Command, Model, Tree, pattern};
 
@@ -61,6 +61,21 @@ fn the_credits_of_reads_of_a_mib_come_back_however_many_there_are() {
             assert_eq!(session.link.0.credits(), before, "{setup:?}");
             // Each takes a quarter of the credits. With fewer they would become shorter and shorter.
             assert_eq!(session.link.requests(Command::Read), 60 * 16 / 10, "{setup:?}");
+        });
+    }
+}
+
+/// Nobody waits for the replies: they come while the next one is closed.
+#[test]
+fn as_many_files_as_there_are_may_be_closed_one_after_the_other() {
+    for setup in [Setup::PLAIN[1], Setup::SIGNED[0]] {
+        with(setup, 1, (4096, 64), |session| {
+            let files: Vec<_> = (0..1200).map(|_| session.run(&mut Open::new("f")).unwrap()).collect();
+            for (nth, file) in files.iter().enumerate() {
+                assert_eq!(session.run(&mut Close::new(file)), Ok(()), "{setup:?}, {nth}");
+            }
+            session.run(&mut Stat::new("f")).unwrap();
+            assert_eq!(session.link.open_handles(), 0, "{setup:?}");
         });
     }
 }

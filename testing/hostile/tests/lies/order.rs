@@ -121,6 +121,18 @@ fn an_oplock_that_breaks_in_the_middle_of_a_read_is_acknowledged_once() {
     }
 }
 
+/// MS-SMB2 3.2.5.1.3: what stands where the signature would be is nothing, whatever the flags say.
+#[test]
+fn what_needs_no_signature_may_say_that_it_has_one() {
+    for setup in Setup::every() {
+        let scene = Scene::new(setup).told(Lie::FalselySigned);
+        scene.clone().told(Lie::PendingOnce).play().is_right();
+        let played = scene.told(Lie::PendingTimes(3)).told(Lie::OplockBreak { nth: 2 }).play();
+        played.is_right();
+        assert_eq!(played.link.oplock_acknowledgments(), 1, "{setup:?}");
+    }
+}
+
 #[test]
 fn an_oplock_that_breaks_again_with_each_acknowledgment_is_no_reply() {
     let error = Error::Misbehaved("frame after frame and no reply");

@@ -97,3 +97,21 @@ fn a_session_that_has_expired_is_said_to_be() {
         }
     }
 }
+
+/// Who has no session has no key of it, so this is neither signed nor sealed, and anybody could say it. Anybody could cut the connection
+/// as well: that is what it comes to.
+#[test]
+fn a_session_that_the_server_has_deleted_is_the_end_of_a_protected_connection_and_else_told() {
+    let expired = Error::Refused(Refusal {
+        reason: Reason::Expired,
+        code: 0xC000_0203,
+        name: "STATUS_USER_SESSION_DELETED",
+        during: "READ",
+    });
+    for setup in Setup::every().chain([Setup::user()]) {
+        for nth in [1, 3] {
+            let played = Scene::new(setup).told(Lie::SessionDeleted { nth }).play();
+            played.fails(if setup.is_protected() { Error::Closed } else { expired });
+        }
+    }
+}

@@ -1,9 +1,9 @@
-use super::{lying, opened, send_reads};
-use crate::client::{Client, create_body, read_body, setup_body};
+use super::{config, lying, opened, send_reads};
+use crate::client::{Client, SAME_FILE, create_body, read_body, setup_body, tree_body};
 use crate::header;
 use crate::ntlm;
 use crate::seal;
-use crate::{Command, Dialect, Lie};
+use crate::{Command, Config, Dialect, Lie};
 
 /// The final SESSION_SETUP reply and TREE_CONNECT's are signed before.
 const THIRD: usize = 3;
@@ -18,6 +18,33 @@ fn the_nth_signature_is_wrong_or_missing() {
         assert_eq!(reply.header.is(header::FLAG_SIGNED), flagged);
         assert!(client.ask(Command::Create, create_body("f", 0)).verified);
     }
+}
+
+#[test]
+fn what_needs_no_signature_says_that_it_has_one() {
+    let config = Config { lies: vec![Lie::PendingOnce, Lie::FalselySigned], ..config() };
+    let mut client = Client::connected(config, Dialect::V311);
+    let file = client.ask(Command::Create, create_body("f", 0)).file_id();
+    let replies = client.chain(&[(Command::Read, read_body(file, 0, 10))]);
+    assert_eq!(replies.len(), 2);
+    assert!(replies.iter().all(|reply| reply.header.is(header::FLAG_SIGNED)));
+    assert!(!replies[0].verified && replies[1].verified);
+}
+
+#[test]
+fn whoever_is_on_the_way_answers_first_and_has_no_keys() {
+    let mut client = Client::new(lying(Lie::ForgedBeforeTreeConnect), Dialect::V311);
+    client.authenticate();
+    client.sign = true;
+    let replies = client.chain(&[
+        (Command::TreeConnect, tree_body()),
+        (Command::Create, create_body("f", 0)),
+        (Command::Read, read_body(SAME_FILE, 0, 10)),
+    ]);
+    let commands: Vec<_> = replies.iter().map(|reply| reply.header.command).collect();
+    assert_eq!(commands, [Command::Create, Command::Read, Command::TreeConnect, Command::OplockBreak]);
+    assert_eq!(replies.iter().map(|reply| reply.verified).collect::<Vec<_>>(), [false, false, true, false]);
+    assert_eq!(replies[1].data(), b"forged");
 }
 
 /// The frame of a sealed READ's reply.
@@ -77,12 +104,24 @@ fn a_named_user_becomes_a_guest_or_nobody() {
     }
 }
 
-/// The AV pairs of the challenge, if they are whole.
-fn av_pairs(lie: Lie) -> Option<usize> {
+/// SESSION_SETUP's reply with the challenge, which starts at 8.
+fn challenge(lie: Lie) -> Vec<u8> {
     let mut client = Client::new(lying(lie), Dialect::V300);
     let body = client.negotiate_body();
     client.ask(Command::Negotiate, body);
-    let challenge = client.ask(Command::SessionSetup, setup_body(&ntlm::tests::negotiate())).body;
+    client.ask(Command::SessionSetup, setup_body(&ntlm::tests::negotiate())).body
+}
+
+#[test]
+fn a_challenge_exchanges_no_keys() {
+    let flags = |lie| u32::from_le_bytes(challenge(lie)[8 + 20..][..4].try_into().unwrap());
+    let exchanges = |lie| flags(lie) & ntlm::KEY_EXCH != 0;
+    assert!(exchanges(Lie::KeepAlives) && !exchanges(Lie::NoKeyExchange));
+}
+
+/// The AV pairs of the challenge, if they are whole.
+fn av_pairs(lie: Lie) -> Option<usize> {
+    let challenge = challenge(lie);
     let u16_at =
         |at: usize| Some(u16::from_le_bytes(challenge.get(at..at + 2)?.try_into().unwrap()) as usize);
     let (len, mut at) = (u16_at(8 + 40)?, 8 + u16_at(8 + 44)?);

@@ -122,6 +122,21 @@ fn a_session_expires_until_the_client_authenticates_again_on_it() {
 }
 
 #[test]
+fn that_a_session_is_deleted_is_said_without_its_keys() {
+    for seals in [false, true] {
+        let (mut client, file) = opened(Lie::SessionDeleted { nth: 2 });
+        client.seal = seals;
+        assert_eq!(client.ask(Command::Read, read_body(file, 0, 1)).status(), Status::SUCCESS);
+        let deleted = client.ask(Command::Read, read_body(file, 0, 1));
+        assert_eq!(deleted.status(), Status::USER_SESSION_DELETED);
+        assert!(!deleted.verified && !deleted.sealed);
+        client.seal = false;
+        assert_eq!(client.ask(Command::Echo, vec![4, 0, 0, 0]).status(), Status::USER_SESSION_DELETED);
+        assert_eq!((client.model.sessions(), client.model.open_handles()), (0, 0));
+    }
+}
+
+#[test]
 fn a_read_reply_is_no_response_or_of_no_known_size() {
     let (mut client, file) = opened(Lie::NotAResponse);
     let reply = client.ask(Command::Read, read_body(file, 0, 1));
@@ -166,6 +181,33 @@ fn a_chain_that_starts_with_tree_connect_gets_one_broken_reply() {
     assert_eq!((frames.len(), frames[0].len(), frames[0][20]), (1, 73, 80));
     client.connect_tree();
     assert_eq!(client.ask(Command::Create, create_body("f", 0)).status(), Status::SUCCESS);
+}
+
+/// The statuses of the replies to TREE_CONNECT and a CREATE behind it, and then to TREE_CONNECT alone.
+fn entering(lie: Lie) -> [Vec<Status>; 2] {
+    let mut client = Client::new(lying(lie), Dialect::V311);
+    client.authenticate();
+    client.sign = true;
+    let chain = [(Command::TreeConnect, tree_body()), (Command::Create, create_body("f", 0))];
+    [&chain[..], &chain[..1]]
+        .map(|members| client.chain(members).iter().map(|reply| reply.status()).collect())
+}
+
+#[test]
+fn tree_connect_is_refused_in_a_chain_or_alone_too() {
+    let refused = Status::INVALID_PARAMETER;
+    assert_eq!(entering(Lie::RefuseTreeConnectMembers), [vec![refused; 2], vec![Status::SUCCESS]]);
+    assert_eq!(entering(Lie::RefuseTreeConnectAlone), [vec![refused], vec![refused]]);
+}
+
+#[test]
+fn the_credits_of_a_chain_come_with_its_last_reply() {
+    for (lie, granted) in [(Lie::KeepAlives, [10, 10]), (Lie::GrantWithLast, [0, 20])] {
+        let mut client = Client::connected(lying(lie), Dialect::V311);
+        let chain = [(Command::Create, create_body("f", 0)), (Command::Read, read_body(SAME_FILE, 0, 10))];
+        let replies = client.chain(&chain);
+        assert_eq!([replies[0].header.credits, replies[1].header.credits], granted);
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn fetch(
                 assert!(content.data().iter().all(|byte| *byte == 0xA5));
                 len += content.len();
             }
-            Step::Item(Fetched::Opened(_)) => len = 0,
+            Step::Item(Fetched::Opened { .. }) => len = 0,
             Step::Item(Fetched::Ended(end)) => {
                 assert_eq!(len, end);
                 said.push(end.to_string());
