@@ -52,6 +52,8 @@ pub mod page;
 mod pauses;
 pub mod plan;
 pub mod protocol;
+#[cfg(any(feature = "smb", feature = "nfs3", feature = "nfs4"))]
+mod rounds;
 pub mod segment;
 #[cfg(feature = "smb")]
 pub mod smb;

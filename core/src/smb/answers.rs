@@ -9,6 +9,7 @@ use super::oplock_break::{self, Acknowledgment, Notification};
 use super::session::Standing;
 use super::status::Status;
 use super::{Smb, close, echo, query_directory};
+use crate::digest::Digest;
 use crate::error::Error;
 use crate::inflight::{Inflight, Slot};
 use crate::outgoing::Outbox;
@@ -94,7 +95,7 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
                 let response = query_directory::Response::decode(body)?;
                 let first = query_directory::Entries::new(response.output_buffer).next();
                 let first = first.ok_or(Error::Misbehaved("a listing brought no entry and no end"))??;
-                if stage.pages.repeats(first.name) {
+                if stage.replies.repeats(Digest::new().with(first.name)) {
                     return Err(Error::Misbehaved("a listing goes round"));
                 }
                 stage.phase = Phase::More;
@@ -120,7 +121,7 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
     fn refused(&mut self, header: &Header, stage: &mut Stage) -> Result<Answer<FileId>, Error> {
         let refuses_chain = refuses_chains(header.status);
         let refuses_first = refuses_chain && !self.session.opens_alone;
-        let is_first = stage.phase == Phase::Asked && stage.pages.count == 0;
+        let is_first = stage.phase == Phase::Asked && stage.replies.count == 0;
         match (header.command, stage.phase) {
             (Command::CREATE, _) if stage.enters && refuses_chain => {
                 return asked_in_vain(header, &[], stage);

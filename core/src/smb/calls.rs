@@ -3,13 +3,14 @@
 use super::chain::{Member, Reply as Wait};
 use super::create::{self, FileId};
 use super::header::Command;
-use super::list::Pages;
 use super::map::Asked;
 use super::session::{CREDIT_LEN, Standing};
 use super::{Smb, close, echo, query_info, read};
+use crate::digest::Digest;
 use crate::error::Error;
 use crate::outgoing::Outbox;
 use crate::protocol::{Ask, Progress};
+use crate::rounds::Rounds;
 use crate::segment::Extent;
 use crate::wire::Writer;
 
@@ -23,7 +24,8 @@ pub struct Stage {
     pub(super) enters: bool,
     /// Nothing was sealed then.
     pub(super) in_clear: bool,
-    pub(super) pages: Pages,
+    /// By their first names.
+    pub(super) replies: Rounds<Digest>,
     pub(super) asked: Asked,
 }
 

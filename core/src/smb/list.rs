@@ -6,7 +6,6 @@ use super::create::{self, FileId};
 use super::header::{self, Command};
 use super::session::{CREDIT_LEN, Standing};
 use super::{Smb, query_directory, tree_connect};
-use crate::digest::Digest;
 use crate::error::Error;
 use crate::outgoing::Outbox;
 use crate::protocol::Progress;
@@ -17,28 +16,6 @@ const LISTING_LEN_MIN: usize = query_directory::NAME_AT + 2 * 255;
 
 /// The longest that we ask for: more saves no round trip worth the memory.
 const LISTING_LEN_MAX: usize = 1 << 20;
-
-/// The pages of a listing so far, as far as it takes to see that they come again: no name comes twice. The first name of
-/// one page is remembered, and that of the page twice as far on takes its place, so a round of any length is found
-/// (Brent's algorithm).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pages {
-    pub count: u32,
-    first_name: Digest,
-}
-
-impl Pages {
-    /// Another page. Whether it was there before.
-    pub fn repeats(&mut self, name: &[u8]) -> bool {
-        let digest = Digest::new().with(name);
-        let repeats = self.count > 0 && digest == self.first_name;
-        self.count = self.count.saturating_add(1);
-        if self.count.is_power_of_two() {
-            self.first_name = digest;
-        }
-        repeats
-    }
-}
 
 impl<const KEPT: usize> Smb<'_, KEPT> {
     /// CREATE and QUERY_DIRECTORY together, then QUERY_DIRECTORY until there are no more. The next one is asked for before the
@@ -99,29 +76,5 @@ impl<const KEPT: usize> Smb<'_, KEPT> {
         let paid = (credits as usize).saturating_mul(CREDIT_LEN as usize);
         let transact_len_max = (self.session.transact_len_max as usize).max(LISTING_LEN_MIN);
         Ok(room.min(paid).min(transact_len_max).min(LISTING_LEN_MAX))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Pages;
-
-    #[test]
-    fn a_listing_that_goes_round_is_found_whatever_the_length_of_its_round_and_what_came_before() {
-        for lead in 0..20u32 {
-            for round in 1..20 {
-                let mut pages = Pages::default();
-                let name =
-                    |page: u32| (if page < lead { page } else { lead + (page - lead) % round }).to_le_bytes();
-                let found = (0..200).position(|page| pages.repeats(&name(page)));
-                assert!(found.is_some_and(|page| page as u32 >= lead + round), "{lead} {round}: {found:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_long_listing_without_a_repeat_is_none() {
-        let mut pages = Pages::default();
-        assert!(!(0..100_000u32).any(|page| pages.repeats(&page.to_le_bytes())));
     }
 }

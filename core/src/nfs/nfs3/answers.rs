@@ -116,12 +116,8 @@ impl Nfs3<'_> {
                     Procedure::READDIR => readdir::decode(body, stage.cookie)?,
                     _ => readdirplus::decode(body, stage.cookie)?,
                 };
-                if listing.cookie == stage.landmark && !listing.eof {
+                if stage.replies.repeats(listing.cookie.to_ne_bytes()) && !listing.eof {
                     return Err(Error::Misbehaved("entry3.cookie"));
-                }
-                stage.listings = stage.listings.saturating_add(1);
-                if stage.listings.is_power_of_two() {
-                    stage.landmark = listing.cookie;
                 }
                 (stage.cookie, stage.cookieverf) = (listing.cookie, listing.cookieverf);
                 stage.phase = if listing.eof { Phase::Ended } else { Phase::More };

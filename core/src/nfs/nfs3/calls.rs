@@ -9,6 +9,7 @@ use crate::nfs::v3::fattr3::FileType;
 use crate::nfs::v3::{Fh, Procedure, fsstat, getattr, lookup, read, readdir, readdirplus, readlink};
 use crate::outgoing::Outbox;
 use crate::protocol::{Ask, Progress};
+use crate::rounds::Rounds;
 use crate::segment::Extent;
 
 /// Where a call stands.
@@ -27,10 +28,8 @@ pub struct Stage {
     pub(super) is_last: bool,
     pub(super) cookie: u64,
     pub(super) cookieverf: [u8; 8],
-    /// How many replies the listing has brought, and where it stood after a power of two of them: what comes there
-    /// again goes round (R. P. Brent, 1980).
-    pub(super) listings: u32,
-    pub(super) landmark: u64,
+    /// By their last cookies: as bytes, since a word of 64 bits would be padded for.
+    pub(super) replies: Rounds<[u8; 8]>,
     /// The server asked to be asked later: nothing is asked besides any more.
     pub(super) alone: bool,
 }

@@ -267,12 +267,8 @@ fn entries(start: usize, results: &mut Results<'_>, stage: &mut Stage) -> Result
     let start = start.saturating_add(results.at());
     let listing = readdir::ResOk::decode(results.reader(), stage.cookie)?;
     results.end()?;
-    if listing.cookie == stage.landmark && !listing.eof {
+    if stage.replies.repeats(listing.cookie.to_ne_bytes()) && !listing.eof {
         return Err(Error::Misbehaved("READDIR goes round"));
-    }
-    stage.listings = stage.listings.saturating_add(1);
-    if stage.listings.is_power_of_two() {
-        stage.landmark = listing.cookie;
     }
     (stage.cookie, stage.cookieverf) = (listing.cookie, listing.cookieverf);
     stage.phase = if listing.eof { Phase::Ended } else { Phase::More };

@@ -17,6 +17,7 @@ use crate::nfs::v4::{
 };
 use crate::outgoing::Outbox;
 use crate::protocol::{Ask, Progress};
+use crate::rounds::Rounds;
 use crate::segment::Extent;
 
 /// Where a call stands.
@@ -34,9 +35,8 @@ pub struct Stage {
     pub(super) cookie: u64,
     pub(super) cookieverf: [u8; 8],
     pub(super) survey: Survey,
-    /// As with NFSv3: so many replies came, and this is the cookie of the last whose number was a power of two.
-    pub(super) listings: u32,
-    pub(super) landmark: u64,
+    /// By their last cookies: as bytes, since a word of 64 bits would be padded for.
+    pub(super) replies: Rounds<[u8; 8]>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
