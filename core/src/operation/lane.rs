@@ -161,8 +161,8 @@ impl<'p, P: Protocol> Lane<'p, P> {
             }
             (Answer::Data, _) => self.brings(slot.extent, brought),
             // The file has become shorter since it was opened.
-            (Answer::EndOfFile, Some(file)) => {
-                file.attributes.len = file.attributes.len.min(slot.extent.offset);
+            (Answer::EndOfFile, Some(file)) if slot.extent.offset < file.attributes.len => {
+                file.attributes.len = slot.extent.offset;
                 self.apart = true;
             }
             (Answer::Nothing | Answer::Again | Answer::EndOfFile, _) => {}
